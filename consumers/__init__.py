@@ -1,0 +1,1 @@
+"""Following the log: one fold and one commit a partition, and the queries that read what was committed."""

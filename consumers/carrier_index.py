@@ -1,0 +1,385 @@
+"""The carrier index of one partition, in LMDB: rows, fact index, seen ids, outbox, next offset and chained hash.
+
+Everything that one batch of the log does is one synced transaction, so the index always stands for a prefix of the log and says
+which. It is a cache: damage is noticed at open (P7), and it can be rebuilt from the log at any time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import msgspec
+
+from ledger.errors import IndexBusy, IndexDamaged, IntegrityError, LogMissing
+from ledger.faults import declare, fault_point
+from ledger.lmdb_file import Database, FileIdentity, FileKind, LmdbFile, create_file
+from ledger.log import ALERTS, DECISIONS, LogIdentity
+from ledger.state import Draft, R, Rows, Table
+from schemas.ids import digest
+
+FORMAT = 1
+"""Version of the row shapes. Another one in a file means: rebuild, for rows are a cache of the log."""
+
+HASH_BYTES = 16
+ROWS, PROGRESS, HASHES, LOCATORS = "rows", "progress", "hashes", "locators"
+SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS = "scopes", "scope_names", "outbox", "published", "repeats"
+_OFFSET, _CHAIN, _OUTBOX_NEXT, _DUPLICATES = b"offset_next", b"chain", b"outbox_next", b"duplicates"
+_OUTPUTS = {DECISIONS: b"decisions_next", ALERTS: b"alerts_next"}
+
+KIND = FileKind(
+    name="index",
+    format=FORMAT,
+    databases=tuple(
+        Database(name) for name in (ROWS, PROGRESS, HASHES, LOCATORS, SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS)
+    ),
+    damaged=IndexDamaged,
+    missing=IndexDamaged,
+    remedy="delete the index directory, any command rebuilds it from the log",
+)
+
+COMMIT_BEFORE = declare("index.commit.before", "a batch is in the transaction, nothing of it is durable")
+COMMIT_AFTER = declare("index.commit.after", "a batch is durable with its outbox, nothing of it is published")
+
+_encode_row = msgspec.msgpack.Encoder().encode
+
+
+class Output(msgspec.Struct, frozen=True, array_like=True):
+    """An outbox entry: a decision or alert that the log topics may not hold yet."""
+
+    topic: str
+    scope: str
+    id: str
+    request_id: str
+    output_seq: int
+    source_offset: int
+    value: bytes
+
+
+def entry_hash(key: str, value: bytes) -> bytes:
+    """What was folded at an offset, for noticing that the log says something else now (P8)."""
+    return digest("entry", key, value, size=HASH_BYTES)
+
+
+class StoredRows:
+    """The rows of one scope as one transaction sees them. Decoded rows are kept as long as this object lives."""
+
+    def __init__(self, txn: lmdb.Transaction[Any], rows: lmdb._Database, ordinal: int) -> None:
+        self._txn = txn
+        self._rows = rows
+        self._scope = ordinal.to_bytes(4, "big")
+        self._cache: dict[bytes, Any] = {}
+
+    def get(self, table: Table[R], key: bytes) -> R | None:
+        """The row, or None."""
+        full = self._scope + table.prefix + key
+        if full in self._cache:
+            cached: R | None = self._cache[full]
+            return cached
+        raw = self._txn.get(full, db=self._rows)
+        row = table.decode(raw) if raw is not None else None
+        self._cache[full] = row
+        return row
+
+    def walk(self, table: Table[R], group: bytes, start: bytes = b"") -> Iterator[tuple[bytes, R]]:
+        """Rows of the group in key order."""
+        prefix = self._scope + table.prefix
+        wanted = prefix + group
+        with self._txn.cursor(db=self._rows) as cursor:
+            found = cursor.set_range(prefix + max(group, start))
+            while found:
+                full = bytes(cursor.key())
+                if not full.startswith(wanted):
+                    return
+                yield full[len(prefix) :], table.decode(cursor.value())
+                found = cursor.next()
+
+
+class Batch:
+    """A write transaction in the making: one draft for each scope that the batch touches."""
+
+    def __init__(self, index: CarrierIndex, txn: lmdb.Transaction[Any]) -> None:
+        self._index = index
+        self._txn = txn
+        self._db = index.file.database
+        self._drafts: dict[str, tuple[int, Draft]] = {}
+        self.offset_next = _number(txn.get(_OFFSET, db=self._db(PROGRESS)))
+        self.chain = bytes(txn.get(_CHAIN, db=self._db(PROGRESS)) or b"\0" * HASH_BYTES)
+        self.duplicates = _number(txn.get(_DUPLICATES, db=self._db(PROGRESS)))
+
+    def scope(self, scope: str) -> Draft:
+        """The draft of a scope; a scope seen for the first time takes the next short ordinal of this index."""
+        known = self._drafts.get(scope)
+        if known is None:
+            ordinal = self._index._ordinal(self._txn, scope, create=True)
+            rows: Rows = StoredRows(self._txn, self._db(ROWS), ordinal)
+            known = self._drafts[scope] = ordinal, Draft(rows)
+        return known[1]
+
+    def advance(self, key: str, value: bytes) -> None:
+        """One more entry is folded: remember its hash and move the position."""
+        mark = entry_hash(key, value)
+        self._txn.put(self.offset_next.to_bytes(8, "big"), mark, db=self._db(HASHES), append=True)
+        self.chain = digest("chain", self.chain, self.offset_next.to_bytes(8, "big"), mark, size=HASH_BYTES)
+        self.offset_next += 1
+
+    def locate(self, scope: str, key: bytes, offset: int) -> None:
+        """Remember where the record of a span or summary stands, for reading quotes."""
+        ordinal = self._index._ordinal(self._txn, scope, create=True)
+        self._txn.put(ordinal.to_bytes(4, "big") + key, offset.to_bytes(8, "big"), db=self._db(LOCATORS))
+
+    def emit(self, output: Output, *, repeat: bool = False) -> None:
+        """Put an output into the outbox unless the log topics hold it already.
+
+        Each output is published once, and once more for each repeated request. Raises `IntegrityError` if other bytes are on
+        record under its id.
+        """
+        id_key = bytes.fromhex(output.id)
+        repeats = _number(self._txn.get(id_key, db=self._db(REPEATS)))
+        if repeat:
+            repeats += 1
+            self._txn.put(id_key, repeats.to_bytes(8, "big"), db=self._db(REPEATS))
+        on_record = self._txn.get(id_key, db=self._db(PUBLISHED))
+        copies = 0
+        if on_record is not None:
+            mark, copies = bytes(on_record[:HASH_BYTES]), _number(on_record[HASH_BYTES:])
+            if mark != digest(output.value, size=HASH_BYTES):
+                raise IntegrityError(
+                    f"{output.topic}: {output.id} is on record with other bytes than the fold of the events gives",
+                    hint="Somebody edited the log, or two releases with one rules version differ. Run: cledger replay --verify",
+                )
+        if copies >= 1 + repeats:
+            return
+        number = _number(self._txn.get(_OUTBOX_NEXT, db=self._db(PROGRESS)))
+        self._txn.put(number.to_bytes(8, "big"), _encode_row(output), db=self._db(OUTBOX), append=True)
+        self._txn.put(_OUTBOX_NEXT, (number + 1).to_bytes(8, "big"), db=self._db(PROGRESS))
+
+    def finish(self) -> None:
+        """Write every changed row and the position. The transaction commits when its block ends."""
+        rows = self._db(ROWS)
+        changes: list[tuple[bytes, Any]] = []
+        for ordinal, draft in self._drafts.values():
+            scope = ordinal.to_bytes(4, "big")
+            changes.extend((scope + table.prefix + key, row) for table, key, row in draft.changes())
+        changes.sort(key=lambda change: change[0])
+        for full, row in changes:
+            if row is None:
+                self._txn.delete(full, db=rows)
+            else:
+                self._txn.put(full, _encode_row(row), db=rows)
+        progress = self._db(PROGRESS)
+        self._txn.put(_OFFSET, self.offset_next.to_bytes(8, "big"), db=progress)
+        self._txn.put(_CHAIN, self.chain, db=progress)
+        self._txn.put(_DUPLICATES, self.duplicates.to_bytes(8, "big"), db=progress)
+
+
+class Snapshot:
+    """What one committed prefix of the partition says. Valid inside `CarrierIndex.snapshot`."""
+
+    def __init__(self, index: CarrierIndex, txn: lmdb.Transaction[Any]) -> None:
+        self._index = index
+        self._txn = txn
+        self._db = index.file.database
+        self.offset_next = _number(txn.get(_OFFSET, db=self._db(PROGRESS)))
+        self.chain = bytes(txn.get(_CHAIN, db=self._db(PROGRESS)) or b"\0" * HASH_BYTES)
+        self.duplicates = _number(txn.get(_DUPLICATES, db=self._db(PROGRESS)))
+
+    def scope(self, scope: str) -> Rows | None:
+        """The rows of a scope, or None if this partition never saw it."""
+        ordinal = self._index._ordinal(self._txn, scope, create=False)
+        return StoredRows(self._txn, self._db(ROWS), ordinal) if ordinal else None
+
+    def scopes(self) -> list[str]:
+        """Ids of all scopes of the partition, in order of their bytes."""
+        with self._txn.cursor(db=self._db(SCOPE_NAMES)) as cursor:
+            names = [bytes(value).decode("utf-8", "surrogatepass") for _, value in cursor]
+        return sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass"))
+
+    def locate(self, scope: str, key: bytes) -> int | None:
+        """The offset of the record of a span or summary."""
+        ordinal = self._index._ordinal(self._txn, scope, create=False)
+        raw = self._txn.get(ordinal.to_bytes(4, "big") + key, db=self._db(LOCATORS))
+        return _number(raw) if raw is not None else None
+
+    def hash_at(self, offset: int) -> bytes | None:
+        """The hash of what was folded at an offset."""
+        raw = self._txn.get(offset.to_bytes(8, "big"), db=self._db(HASHES))
+        return bytes(raw) if raw is not None else None
+
+    def scope_digest(self, scope: str) -> bytes:
+        """A hash over all rows of a scope; rows hold no position, so equal histories have equal digests (P2)."""
+        prefix = self._index._ordinal(self._txn, scope, create=False).to_bytes(4, "big")
+        parts: list[bytes] = []
+        with self._txn.cursor(db=self._db(ROWS)) as cursor:
+            found = cursor.set_range(prefix)
+            while found and bytes(cursor.key()[:4]) == prefix:
+                parts.append(digest(bytes(cursor.key()[4:]), bytes(cursor.value()), size=HASH_BYTES))
+                found = cursor.next()
+        return digest(scope, *parts, size=32)
+
+    def outbox(self, limit: int) -> list[tuple[int, Output]]:
+        """The oldest outputs that are not known to be on record, with their outbox numbers."""
+        decode = msgspec.msgpack.Decoder(Output).decode
+        found: list[tuple[int, Output]] = []
+        with self._txn.cursor(db=self._db(OUTBOX)) as cursor:
+            for key, value in cursor:
+                found.append((_number(key), decode(value)))
+                if len(found) >= limit:
+                    break
+        return found
+
+    def outputs_next(self, topic: str) -> int:
+        """How far the output topic was read."""
+        return _number(self._txn.get(_OUTPUTS[topic], db=self._db(PROGRESS)))
+
+
+class CarrierIndex:
+    """The index of one partition of one log. Transactions begin and end in one thread."""
+
+    def __init__(self, directory: Path, log: LogIdentity, partition: int) -> None:
+        """Open the index. Raises `IndexDamaged` if it is damaged, of another log, or of another format."""
+        self.directory = directory
+        self.file = LmdbFile(directory, KIND)
+        found = self.file.identity
+        if (found.log_id, found.partitions, found.partition) != (log.log_id, log.partitions, partition):
+            self.file.close()
+            raise IndexDamaged(f"{directory}: the index belongs to another log", hint=f"To do: {KIND.remedy}.")
+        self._ordinals: dict[str, int] = {}
+
+    @classmethod
+    def create(cls, directory: Path, log: LogIdentity, partition: int) -> CarrierIndex:
+        """Make an empty index, or open the one that is there."""
+        identity = FileIdentity(
+            kind=KIND.name, format=FORMAT, log_id=log.log_id, partitions=log.partitions, partition=partition
+        )
+        create_file(directory, KIND, identity)
+        return cls(directory, log, partition)
+
+    @staticmethod
+    def discard(directory: Path) -> None:
+        """Remove an index, so that the next fold builds it anew."""
+        doomed = directory.with_name(f".{directory.name}.discarded-{os.getpid()}")
+        try:
+            directory.rename(doomed)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(doomed, ignore_errors=True)
+
+    def _ordinal(self, txn: lmdb.Transaction[Any], scope: str, *, create: bool) -> int:
+        """The scope's short number in this index, from 1; 0 if it has none. Never part of any digest or output."""
+        known = self._ordinals.get(scope)
+        if known is not None:
+            return known
+        names, scopes = self.file.database(SCOPE_NAMES), self.file.database(SCOPES)
+        name = digest(scope, size=HASH_BYTES)
+        raw = txn.get(name, db=scopes)
+        if raw is not None:
+            return _number(raw)
+        if not create:
+            return 0
+        with txn.cursor(db=names) as cursor:
+            ordinal = _number(cursor.key()) + 1 if cursor.last() else 1
+        txn.put(name, ordinal.to_bytes(4, "big"), db=scopes)
+        txn.put(ordinal.to_bytes(4, "big"), scope.encode("utf-8", "surrogatepass"), db=names)
+        return ordinal
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        """One write transaction: everything in the block becomes durable together, or nothing does."""
+        with self.file.write() as txn:
+            batch = Batch(self, txn)
+            yield batch
+            batch.finish()
+            fault_point(COMMIT_BEFORE)
+        fault_point(COMMIT_AFTER)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """A consistent view; keep it short, for it holds back page reuse."""
+        with self.file.read() as txn:
+            yield Snapshot(self, txn)
+
+    def note_published(self, outputs: list[tuple[str, int, str, bytes]], done: list[int]) -> None:
+        """Outputs stand in the log topics, as (topic, offset, id, value); outbox entries `done` are finished."""
+        with self.file.write() as txn:
+            for topic, offset, id_, value in outputs:
+                _note_on_record(txn, self.file, topic, offset, id_, value)
+            for number in done:
+                txn.delete(number.to_bytes(8, "big"), db=self.file.database(OUTBOX))
+
+    def drop_published(self) -> None:
+        """Take out of the outbox what the log topics turned out to hold already."""
+        with self.file.write() as txn, txn.cursor(db=self.file.database(OUTBOX)) as cursor:
+            decode = msgspec.msgpack.Decoder(Output).decode
+            found = cursor.first()
+            while found:
+                output = decode(cursor.value())
+                id_key = bytes.fromhex(output.id)
+                on_record = txn.get(id_key, db=self.file.database(PUBLISHED))
+                repeats = _number(txn.get(id_key, db=self.file.database(REPEATS)))
+                if on_record is not None and _number(on_record[HASH_BYTES:]) >= 1 + repeats:
+                    found = cursor.delete()
+                else:
+                    found = cursor.next()
+
+    def knows_output(self, id_: str) -> bool:
+        """Was this output seen in the log topics?"""
+        with self.file.read() as txn:
+            return txn.get(bytes.fromhex(id_), db=self.file.database(PUBLISHED)) is not None
+
+    def close(self) -> None:
+        """Release the file."""
+        self.file.close()
+
+
+def _note_on_record(txn: lmdb.Transaction[Any], file: LmdbFile, topic: str, offset: int, id_: str, value: bytes) -> None:
+    """Count one copy of an output, unless this offset was counted before."""
+    progress, published = file.database(PROGRESS), file.database(PUBLISHED)
+    expected = _number(txn.get(_OUTPUTS[topic], db=progress))
+    if offset != expected:
+        return
+    txn.put(_OUTPUTS[topic], (offset + 1).to_bytes(8, "big"), db=progress)
+    id_key, mark = bytes.fromhex(id_), digest(value, size=HASH_BYTES)
+    known = txn.get(id_key, db=published)
+    copies = 1
+    if known is not None:
+        if bytes(known[:HASH_BYTES]) != mark:
+            raise IntegrityError(
+                f"{topic}@{offset}: {id_} is on record twice with different bytes",
+                hint="Run: cledger replay --verify",
+            )
+        copies = _number(known[HASH_BYTES:]) + 1
+    txn.put(id_key, mark + copies.to_bytes(8, "big"), db=published)
+
+
+def _number(raw: bytes | memoryview | None) -> int:
+    return int.from_bytes(raw, "big") if raw is not None else 0
+
+
+@contextmanager
+def folding(directory: Path, *, wait: bool) -> Iterator[None]:
+    """Sole right to fold the indexes under `directory`, held by one process of this machine at a time.
+
+    Raises `IndexBusy` if another has it and `wait` is false.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handle = os.open(directory / "fold.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise LogMissing(f"{directory}: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise IndexBusy(
+                f"{directory}: another process is folding this log", hint="The answer may lag; its gap is stated."
+            ) from None
+        yield
+    finally:
+        os.close(handle)

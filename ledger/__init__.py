@@ -1,0 +1,1 @@
+"""What the project exists for: facts, rules, decide and evolve, the log port."""

@@ -1,0 +1,138 @@
+"""Observed compactions: nothing can be refused any more, so the same rules leave a judgement with its whole effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from ledger.decide.envelope import envelope
+from ledger.decide.tally import tags_of
+from ledger.lookup import carrier_count, request_row, session_row, span_facts, spans_in, summary_row, window_spans
+from ledger.measurement import Ruler, ranked
+from ledger.rules.carriers import is_covered
+from ledger.rules.floors import WHOLE, below_floor, measure
+from ledger.state import CARRIED, FactRef, Rows, SessionRow, SpanRow, SummaryRow, name_key
+from schemas.decisions import CompactionJudged, Evidence, Outcomes
+from schemas.records import CompactionObserved, SpanRange
+
+
+def judge_compaction(view: Rows, record: CompactionObserved) -> CompactionJudged:
+    """C3, F1, F2 on a compaction that happened. The window is emptied but for what the record lists as kept.
+
+    A pending grant of the session ends here: it was applied if the summary is the granted one, else it counts as withdrawn.
+    """
+    session = session_row(view, record.session)
+    assert session is not None, "the fold rejects records of sessions that were not opened"
+    summary = summary_row(view, record.summary) if record.summary is not None else None
+    ruler = Ruler(view, summary)
+    kept = {span.id for span in spans_in(view, session, record.kept)}
+    unseen = {span.id for span in spans_in(view, session, record.unseen)}
+    window = list(window_spans(view, session))
+    left = [span for span in window if span.id not in kept]
+    retired = _carried(view, session.live)
+    evidence = _evidence(view, session, ruler, left, retired)
+    shown, total = ranked(evidence)
+    pending = request_row(view, record.session, session.pending) if session.pending else None
+    return CompactionJudged(
+        **envelope(view, record),
+        rule="C3",
+        reason="" if ruler.can_judge else f"summary_{record.summary_state}",
+        evidence=shown,
+        evidence_total=total,
+        round=record.round,
+        ordinal=session.rounds + 1,
+        turn=record.turn,
+        verdict=_verdict(ruler, left, evidence),
+        summary=summary.id if summary is not None else None,
+        summary_state=record.summary_state,
+        left=_ranges(window, {span.id for span in left}),
+        unseen=_ranges(window, unseen - kept),
+        kept=len(window) - len(left),
+        retires=session.live,
+        ends_pending=session.pending,
+        pending_applied=pending is not None and _same_text(pending.summary_sha256, summary),
+        outcomes=(
+            *ruler.outcomes(left),
+            *(Outcomes(name, ruler.letters(key for key, _ in facts)) for name, facts in retired if facts),
+        ),
+        tags=tags_of(view, ruler, left) if ruler.can_judge else (),
+        tokens_after=record.tokens_after,
+    )
+
+
+def _verdict(ruler: Ruler, left: list[SpanRow], evidence: list[Evidence]) -> Literal["held", "violated", "unknown"]:
+    if not left:
+        return "held"
+    if not ruler.can_judge:
+        return "unknown"
+    return "violated" if evidence else "held"
+
+
+def _same_text(sha256: str, summary: SummaryRow | None) -> bool:
+    return summary is not None and bool(sha256) and summary.text_sha256 == sha256
+
+
+def _carried(view: Rows, summaries: Iterable[str]) -> list[tuple[str, tuple[tuple[bytes, str], ...]]]:
+    found = []
+    for name in summaries:
+        row = view.get(CARRIED, name_key(name))
+        found.append((name, row.facts if row is not None else ()))
+    return found
+
+
+def _evidence(
+    view: Rows,
+    session: SessionRow,
+    ruler: Ruler,
+    left: list[SpanRow],
+    retired: list[tuple[str, tuple[tuple[bytes, str], ...]]],
+) -> list[Evidence]:
+    """Facts below their floor that nothing else carries once the spans are gone, each once."""
+    if not ruler.can_judge:
+        return []
+    gone: dict[bytes, int] = {}
+    for span in left:
+        for ref in span_facts(view, span.id).refs:
+            gone[ref.fact] = gone.get(ref.fact, 0) + 1
+    found: dict[bytes, Evidence] = {}
+    for span in left:
+        refs = span_facts(view, span.id).refs
+        facts = ruler.measured(span, refs)
+        ratios = {index: result for result in measure(facts) for index in result.dropped}
+        for index in below_floor(facts):
+            key = refs[index].fact
+            if key not in found and not _covered(view, session, ruler, key, gone.get(key, 0)):
+                result = ratios.get(index)
+                fidelity, floor = (result.fidelity, result.floor) if result is not None else (None, None)
+                found[key] = ruler.evidence(refs[index], span.id, "F2", floor, fidelity)
+    for _, carried in retired:
+        for key, _letter in carried:
+            row = ruler.fact(key)
+            if key in found or ruler.floor(key, row.role) != WHOLE:
+                continue
+            if not ruler.measure(key).survives and not _covered(view, session, ruler, key, gone.get(key, 0)):
+                found[key] = ruler.evidence(FactRef(key, row.start, row.end), row.span, "C5", WHOLE)
+    return list(found.values())
+
+
+def _covered(view: Rows, session: SessionRow, ruler: Ruler, key: bytes, gone: int) -> bool:
+    """C3: every live summary of the session is superseded, so only raw spans and stores can provide for the fact."""
+    row = ruler.fact(key)
+    count = carrier_count(view, key, row, session)
+    elsewhere = type(count)(raw_window=count.raw_window - gone, raw_stored=count.raw_stored, external=count.external)
+    return is_covered(ruler.measure(key).outcome, elsewhere, tombstoned=bool(row.tombstone) or row.expired)
+
+
+def _ranges(window: list[SpanRow], chosen: set[str]) -> tuple[SpanRange, ...]:
+    """Chosen window spans as ranges that contain no other window span."""
+    ranges: list[SpanRange] = []
+    first = last = ""
+    for span in window:
+        if span.id in chosen:
+            first, last = first or span.id, span.id
+        elif first:
+            ranges.append(SpanRange(first, last))
+            first = ""
+    if first:
+        ranges.append(SpanRange(first, last))
+    return tuple(ranges)

@@ -1,0 +1,159 @@
+"""Index evictions and index writes: the last-carrier rule (C1) and the immutability of raw entries (I1, I3, I4)."""
+
+from __future__ import annotations
+
+from ledger.decide.envelope import envelope
+from ledger.lookup import carrier_count, is_referred, session_row, span_facts, span_row, summary_row
+from ledger.measurement import Ruler, ranked
+from ledger.rules.carriers import BELOW_FLOOR, LAST_CARRIER, UNMANIFESTED, CarrierCount, is_released_from_store, must_stay_raw
+from ledger.rules.floors import below_floor
+from ledger.rules.identity import NOT_RECORDED, put_refusal, rechunk_refusal, unrecorded
+from ledger.state import FactRef, Rows, SessionRow, SpanRow
+from schemas.decisions import (
+    EvictionGranted,
+    EvictionJudged,
+    EvictionRefused,
+    Evidence,
+    IndexGranted,
+    IndexRefused,
+    WouldPass,
+)
+from schemas.records import EvictionObserved, EvictionRequested, IndexWriteRequested
+
+
+def decide_eviction(view: Rows, record: EvictionRequested) -> EvictionGranted | EvictionRefused:
+    """I4, F2, C1: may these raw entries leave the store, all of them? Reasons are tried in the order of the contract:
+    `not_recorded`, `summary_not_recorded:<id>`, `below_floor`, `last_carrier`.
+    """
+    head = envelope(view, record)
+    session = session_row(view, record.session)
+    assert session is not None, "the fold rejects records of sessions that were not opened"
+
+    def refused(rule: str, reason: str, would_pass: WouldPass, evidence: list[Evidence] | None = None) -> EvictionRefused:
+        shown, total = ranked(evidence or [])
+        return EvictionRefused(
+            **head,
+            request_id=record.request,
+            rule=rule,
+            reason=reason,
+            spans=record.spans,
+            would_pass=would_pass,
+            evidence=shown,
+            evidence_total=total,
+        )
+
+    def is_stored(name: str) -> bool:
+        row = span_row(view, name)
+        return row is not None and row.in_store and not row.leaving_store
+
+    missing = unrecorded(record.spans, is_stored)
+    if missing:
+        return refused("I4", NOT_RECORDED, WouldPass(record_first=missing, skip_spans=missing))
+    spans = [row for row in (span_row(view, name) for name in record.spans) if row is not None]
+    if record.summary is not None:
+        summary = summary_row(view, record.summary)
+        if summary is None:
+            reason = f"summary_not_recorded:{record.summary}"
+            return refused("I4", reason, WouldPass(record_first=(record.summary,)))
+        short = _below_floor(view, Ruler(view, summary), spans)
+        if short:
+            facts = tuple(item.fact for item in short)
+            return refused("F2", BELOW_FLOOR, WouldPass(carry_facts=facts, tombstone_facts=facts), short)
+    last = _last_carriers(view, session, spans)
+    if last:
+        facts = tuple(dict.fromkeys(item.fact for item in last))
+        holders = tuple(dict.fromkeys(item.span for item in last))
+        ways = WouldPass(skip_spans=holders, carry_facts=facts, tombstone_facts=facts, externalise_spans=holders)
+        return refused("C1", LAST_CARRIER, ways, last)
+    bare = tuple(s.id for s in spans if must_stay_raw(manifested=s.manifested, external=s.external) and not s.in_window)
+    if bare:
+        return refused("C2", UNMANIFESTED, WouldPass(skip_spans=bare, externalise_spans=bare))
+    return EvictionGranted(**head, request_id=record.request, rule="C1", spans=record.spans)
+
+
+def judge_eviction(view: Rows, record: EvictionObserved) -> EvictionJudged:
+    """C1 on entries that a TTL, LRU, size cap, cleanup or rebuild has already removed."""
+    session = session_row(view, record.session)
+    assert session is not None, "the fold rejects records of sessions that were not opened"
+    rows = [row for row in (span_row(view, name) for name in record.spans) if row is not None and row.in_store]
+    shown, total = ranked(_last_carriers(view, session, rows))
+    return EvictionJudged(
+        **envelope(view, record),
+        rule="C1",
+        reason=record.policy,
+        spans=tuple(row.id for row in rows),
+        verdict="violated" if total else "held",
+        evidence=shown,
+        evidence_total=total,
+    )
+
+
+def decide_index_write(view: Rows, record: IndexWriteRequested) -> IndexGranted | IndexRefused:
+    """I1, I3: a store may add entries; it may not pass a summary off as raw, nor replace or re-chunk raw entries."""
+    head = envelope(view, record)
+    if record.operation == "rechunk":
+        reason = rechunk_refusal(record.replaces, lambda name: span_row(view, name) is not None)
+        ways = WouldPass(skip_spans=record.replaces)
+    else:
+        raw, summary = span_row(view, record.key), summary_row(view, record.key)
+        reason = put_refusal(
+            names_summary=summary is not None,
+            text_is_summary=summary is not None and summary.text_sha256 == record.text_sha256,
+            claims_raw=record.claims_kind == "raw",
+            raw_conflict=raw is not None and bool(record.text_sha256) and raw.text_sha256 != record.text_sha256,
+        )
+        ways = WouldPass(skip_spans=(record.key,))
+    if reason:
+        return IndexRefused(**head, request_id=record.request, rule="I3", reason=reason, would_pass=ways)
+    return IndexGranted(**head, request_id=record.request, rule="I3")
+
+
+def _below_floor(view: Rows, ruler: Ruler, spans: list[SpanRow]) -> list[Evidence]:
+    """F2: facts that the named summary does not hold and nobody has dropped on purpose."""
+    found: list[Evidence] = []
+    for span in spans:
+        refs = span_facts(view, span.id).refs
+        short = (refs[index] for index in below_floor(ruler.measured(span, refs)))
+        found.extend(ruler.evidence(ref, span.id, "F2") for ref in short if is_referred(ruler.fact(ref.fact)))
+    return found
+
+
+def _last_carriers(view: Rows, session: SessionRow, spans: list[SpanRow]) -> list[Evidence]:
+    """C1: facts whose last raw carrier is among these entries, all of them counted as gone."""
+    ruler = Ruler(view, None)
+    gone: dict[bytes, int] = {}
+    for span in spans:
+        for ref in span_facts(view, span.id).refs:
+            gone[ref.fact] = gone.get(ref.fact, 0) + 1
+    found: dict[bytes, Evidence] = {}
+    for span in spans:
+        for ref in span_facts(view, span.id).refs:
+            if ref.fact not in found and _is_last(view, session, ruler, ref, gone[ref.fact]):
+                found[ref.fact] = _missing(ruler.evidence(ref, span.id, "C1"))
+    return list(found.values())
+
+
+def _is_last(view: Rows, session: SessionRow, ruler: Ruler, ref: FactRef, gone: int) -> bool:
+    row = ruler.fact(ref.fact)
+    count = carrier_count(view, ref.fact, row, session)
+    left = CarrierCount(
+        raw_window=count.raw_window,
+        raw_stored=count.raw_stored - gone,
+        external=count.external,
+        verbatim=count.verbatim,
+        equivalent=count.equivalent,
+    )
+    return not is_released_from_store(left, tombstoned=bool(row.tombstone), referred=is_referred(row))
+
+
+def _missing(evidence: Evidence) -> Evidence:
+    """No summary was looked at, so the outcome is simply that the fact goes."""
+    return Evidence(
+        fact=evidence.fact,
+        cls=evidence.cls,
+        span=evidence.span,
+        start=evidence.start,
+        end=evidence.end,
+        outcome="missing",
+        rule="C1",
+    )

@@ -1,0 +1,75 @@
+"""One base error; each kind has fields, an exit code, and says what to do next."""
+
+from __future__ import annotations
+
+
+class LedgerError(Exception):
+    """Base of every error that the project raises on purpose. `hint` says what would help; `exit_code` is the CLI's."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  {self.hint}" if self.hint else self.message
+
+
+class UsageError(LedgerError):
+    """What was asked cannot be asked: a missing or unreadable path, a bad URL, an unknown name."""
+
+    exit_code = 2
+
+
+class LogUnavailable(LedgerError):
+    """The log, broker or store is not there, cannot be reached, or its disk is full. Nothing was acknowledged."""
+
+    exit_code = 4
+
+
+class LogMissing(LogUnavailable):
+    """There is no log at this address, and reading commands never create one."""
+
+
+class LogClosed(LogUnavailable):
+    """The log was closed before the call."""
+
+
+class LogDamaged(LedgerError):
+    """What stands in the log is not what was written there: damage, truncation, replacement, or an edit (P1, P8)."""
+
+    exit_code = 5
+
+
+class EntryTooLarge(UsageError):
+    """An entry is larger than the log takes; nothing was written."""
+
+
+class IntegrityError(LedgerError):
+    """Log, index and recorded outputs do not agree."""
+
+    exit_code = 5
+
+
+class IndexDamaged(IntegrityError):
+    """The carrier index is damaged, emptied, truncated or foreign; it can be rebuilt from the log (P7)."""
+
+
+class IndexBusy(LedgerError):
+    """Another process folds this index right now."""
+
+    exit_code = 3
+
+
+class UndecodableRecord(LedgerError):
+    """Bytes that are not a record at all."""
+
+    exit_code = 5
+
+
+class UnknownRecordType(LedgerError):
+    """A record of a type or version that this build does not know; the fold stops before it."""
+
+    exit_code = 5

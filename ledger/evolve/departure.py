@@ -1,0 +1,376 @@
+"""Spans leave a session's window for a summary: the shared effect of an applied grant and of a judged observation.
+
+Everything here follows from the decision's bytes and the rows it names; nothing is measured again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ledger.evolve.effects import Effects
+from ledger.evolve.facts import (
+    add_carrier,
+    add_life,
+    change_in_session,
+    in_session_key,
+    lost_key,
+    regain,
+    subject_of,
+)
+from ledger.lookup import carrier_count, fact_row, floors_in_force, is_referred, span_facts, summary_row
+from ledger.rules.carriers import life_step
+from ledger.rules.floors import WHOLE, MeasuredFact, below_floor, floor_of, measure
+from ledger.state import (
+    CARRIED,
+    FACT_IN_SESSION,
+    LOST,
+    ROUND,
+    SESSION,
+    SPAN,
+    SUMMARY,
+    SUMMARY_TEXT,
+    WINDOW,
+    CarriedRow,
+    FactInSessionRow,
+    FactRow,
+    LifeRow,
+    LostRow,
+    RoundRow,
+    SessionRow,
+    SpanRow,
+    SummaryRow,
+    fact_key,
+    name_key,
+    ordinal_key,
+)
+from schemas.alerts import Severity
+from schemas.decisions import LETTERS, Evidence, Outcomes, Tag
+from schemas.facts import SURVIVING, Outcome
+
+replace = msgspec.structs.replace
+
+
+class Departure(msgspec.Struct, frozen=True, kw_only=True):
+    """What a compaction did, whether granted and applied or observed."""
+
+    round: str
+    event: str
+    decision: str
+    observed: bool
+    verdict: str
+    turn: int
+    trigger: str
+    summary: str
+    summary_state: str
+    outcomes: tuple[Outcomes, ...]
+    retires: tuple[str, ...]
+    tags: tuple[Tag, ...]
+    unseen: frozenset[str] = frozenset()
+    kept: int = 0
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+class _Touched(msgspec.Struct):
+    """A fact that left with a span or a superseded summary in this round."""
+
+    letter: str
+    span: str
+    start: int
+    end: int
+    needed: bool = False
+    from_summary: bool = False
+
+
+class _Tally(msgspec.Struct):
+    """Facts of a round by fate; they add up (rule D1)."""
+
+    dropped: int = 0
+    survived: int = 0
+    lost: int = 0
+    unknown: int = 0
+    fresh: int = 0
+    """Facts that no earlier round of the session had dropped."""
+
+
+def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Departure) -> None:
+    """Empty the window of `left`, make the summary live, settle the fate of every fact concerned, and alert."""
+    spans = list(left)
+    letters = {item.carrier: item.letters for item in what.outcomes}
+    round_ = session.rounds + 1
+    touched: dict[bytes, _Touched] = {}
+    for span in spans:
+        _leave_window(fx, session, span, round_, letters.get(span.id, ""), touched)
+    for name in what.retires:
+        _retire(fx, session, name, letters.get(name, ""), touched)
+    summary = summary_row(fx.draft, what.summary) if what.summary else None
+    if summary is not None:
+        _go_live(fx, session, summary, touched, what.tags)
+    live = tuple(name for name in session.live if name not in what.retires)
+    session = replace(
+        session,
+        rounds=round_,
+        boundary_turn=max(session.boundary_turn, what.turn),
+        live=(*live, summary.id) if summary is not None else live,
+        pending="",
+        window_tokens=what.tokens_after,
+    )
+    fx.draft.put(SESSION, name_key(session.id), session)
+    tally = _settle(fx, session, what, touched)
+    session = replace(session, dropped=session.dropped + tally.fresh)
+    fx.draft.put(SESSION, name_key(session.id), session)
+    _note_round(fx, session, spans, what, tally)
+    _alert_summary(fx, session, what)
+    for span in spans:
+        if not span.manifested and not span.external:
+            fx.raise_alert(
+                kind="unmanifested_span_left",
+                rule="C2",
+                severity="ticket",
+                subject=f"span:{span.id}",
+                group=_group(session, what),
+                reason="the span left the window before its facts were known",
+            )
+
+
+def _group(session: SessionRow, what: Departure) -> str:
+    return f"{session.id}/{what.round}"
+
+
+def _leave_window(
+    fx: Effects, session: SessionRow, span: SpanRow, round_: int, letters: str, touched: dict[bytes, _Touched]
+) -> None:
+    refs = span_facts(fx.draft, span.id).refs
+    floors = floors_in_force(fx.row)
+    facts: list[MeasuredFact] = []
+    for ref, letter in zip(refs, letters or "u" * len(refs), strict=False):
+        change_in_session(fx, ref.fact, session, window=-1, leaving=-1 if span.leaving else 0)
+        row = fact_row(fx.draft, ref.fact)
+        assert row is not None, "a listed fact has a row"
+        outcome, quantifier, _ = LETTERS[letter]
+        facts.append(_measured(row, span.role, outcome, quantifier, floors))
+        if ref.fact not in touched:
+            touched[ref.fact] = _Touched(letter, span.id, ref.start, ref.end)
+    for index in below_floor(facts):
+        touched[refs[index].fact].needed = True
+    _count_evicted(fx, facts)
+    fx.draft.delete(WINDOW, ordinal_key(session.ordinal, span.ordinal))
+    fx.draft.put(SPAN, name_key(span.id), replace(span, in_window=False, leaving="", left_round=round_))
+
+
+def _measured(row: FactRow, role: str, outcome: Outcome, quantifier: bool, floors: object) -> MeasuredFact:
+    floor = floor_of(row.cls, row.kind, role, floors)  # type: ignore[arg-type]
+    return MeasuredFact(row.cls, floor, outcome, quantifier)  # type: ignore[arg-type]
+
+
+def _count_evicted(fx: Effects, facts: list[MeasuredFact]) -> None:
+    """F5: spans evicted and spans evicted below floor, by class."""
+    results = measure([fact for fact in facts if fact.outcome != "unknown"])
+    if not results:
+        return
+    counts = {cls: (evicted, below) for cls, evicted, below in fx.row.evicted}
+    for cls in dict.fromkeys(result.cls for result in results):
+        evicted, below = counts.get(cls, (0, 0))
+        holds = all(result.holds for result in results if result.cls == cls)
+        counts[cls] = (evicted + 1, below + (not holds))
+    fx.set_scope(evicted=tuple((cls, *counts[cls]) for cls in sorted(counts)))
+
+
+def _retire(fx: Effects, session: SessionRow, name: str, letters: str, touched: dict[bytes, _Touched]) -> None:
+    """A superseded summary stops being a carrier (generation n-1)."""
+    summary = summary_row(fx.draft, name)
+    if summary is None:
+        return
+    key = name_key(name)
+    carried = fx.draft.get(CARRIED, key) or CarriedRow()
+    for (fact, was), letter in zip(carried.facts, letters or "u" * len(carried.facts), strict=False):
+        verbatim = was in "vV"
+        change_in_session(fx, fact, session, verbatim=-int(verbatim), equivalent=-int(not verbatim))
+        if fact not in touched:
+            row = fact_row(fx.draft, fact)
+            assert row is not None, "a carried fact has a row"
+            whole = floor_of(row.cls, row.kind, row.role, floors_in_force(fx.row)) == WHOLE  # type: ignore[arg-type]
+            touched[fact] = _Touched(letter, row.span, row.start, row.end, needed=whole)
+        touched[fact].from_summary = True
+    fx.draft.put(SUMMARY, key, replace(summary, live=False, retired=True))
+    fx.draft.delete(SUMMARY_TEXT, key)
+
+
+def _go_live(
+    fx: Effects, session: SessionRow, summary: SummaryRow, touched: dict[bytes, _Touched], tags: tuple[Tag, ...]
+) -> None:
+    """The summary is a carrier of what survived in it, and of known facts that its own text states."""
+    carried: dict[bytes, str] = {fact: hit.letter for fact, hit in touched.items() if LETTERS[hit.letter][0] in SURVIVING}
+    for ref in span_facts(fx.draft, summary.id).refs:
+        if ref.fact not in touched and fact_row(fx.draft, ref.fact) is not None:
+            carried[ref.fact] = "v"
+            regain(fx, ref.fact, session, summary.id)
+    for fact, letter in carried.items():
+        verbatim = letter in "vV"
+        change_in_session(fx, fact, session, verbatim=int(verbatim), equivalent=int(not verbatim))
+        add_carrier(fx, fact, summary.ordinal, summary.id)
+    fx.draft.put(CARRIED, name_key(summary.id), CarriedRow(facts=tuple(carried.items())))
+    flat = tuple((tag.cls, *tag.fidelity, *tag.floor) for tag in tags)
+    fx.draft.put(SUMMARY, name_key(summary.id), replace(summary, live=True, tags=flat))
+
+
+def _settle(fx: Effects, session: SessionRow, what: Departure, touched: dict[bytes, _Touched]) -> _Tally:
+    tally = _Tally()
+    places = {item.fact: (item.summary_start, item.summary_end) for item in what.evidence}
+    for fact, hit in touched.items():
+        row = fact_row(fx.draft, fact)
+        assert row is not None, "a touched fact has a row"
+        _settle_fact(fx, session, what, tally, row, hit, places.get(row.id, (None, None)))
+    return tally
+
+
+def _settle_fact(
+    fx: Effects,
+    session: SessionRow,
+    what: Departure,
+    tally: _Tally,
+    row: FactRow,
+    hit: _Touched,
+    place: tuple[int | None, int | None],
+) -> None:
+    """C5: the fate of one fact in one round, with its place in the record of losses and its alerts."""
+    fact = fact_key(row.id)
+    outcome, quantifier_changed, hedge_stripped = LETTERS[hit.letter]
+    left = carrier_count(fx.draft, fact, row, session).total
+    step = LifeRow(
+        step=life_step(outcome, was_carried_by_summary=hit.from_summary, carriers_left=left),
+        session=session.id,
+        round=session.rounds,
+        carrier=what.summary,
+        outcome=outcome,
+        start=place[0],
+        end=place[1],
+    )
+    add_life(fx, fact, step)
+    mine = fx.draft.get(FACT_IN_SESSION, in_session_key(fact, session)) or FactInSessionRow()
+    tally.dropped += 1
+    tally.fresh += not mine.dropped
+    mine = replace(mine, dropped=True)
+    if not left and outcome == "unknown":
+        tally.unknown += 1
+        mine = replace(mine, unknown_round=session.rounds)
+    elif not left:
+        tally.lost += 1
+        mine = replace(mine, lost_round=session.rounds)
+        fx.draft.put(LOST, lost_key(session, session.rounds, fact), _loss(hit, outcome, what.summary, place))
+    else:
+        tally.survived += 1
+    if outcome == "inverted" or quantifier_changed:
+        mine = replace(mine, turned_round=session.rounds)
+    fx.draft.put(FACT_IN_SESSION, in_session_key(fact, session), mine)
+    if is_referred(row):
+        _alert_fact(fx, session, what, fact, row, hit, gone=not left, hedge=hedge_stripped)
+
+
+def _loss(hit: _Touched, outcome: Outcome, summary: str, place: tuple[int | None, int | None]) -> LostRow:
+    return LostRow(
+        span=hit.span,
+        start=hit.start,
+        end=hit.end,
+        outcome=outcome,
+        summary=summary,
+        summary_start=place[0],
+        summary_end=place[1],
+    )
+
+
+def _alert_fact(
+    fx: Effects, session: SessionRow, what: Departure, fact: bytes, row: FactRow, hit: _Touched, *, gone: bool, hedge: bool
+) -> None:
+    """Which boundary one fact crossed, if any: turned (F2), lost (C3), surer than its source (C6)."""
+    outcome, quantifier_changed, _ = LETTERS[hit.letter]
+    kind, rule, severity = _alert_kind(row, outcome, quantifier_changed, gone, hit.needed, hedge)
+    if not kind:
+        return
+    evidence = Evidence(
+        fact=row.id,
+        cls=row.cls,  # type: ignore[arg-type]
+        span=hit.span,
+        start=hit.start,
+        end=hit.end,
+        outcome=outcome,
+        rule=rule,
+    )
+    fx.raise_alert(
+        kind=kind,
+        rule=rule,
+        severity=severity,
+        subject=subject_of(fact, session.id),
+        group=_group(session, what),
+        evidence=(evidence,),
+    )
+
+
+def _alert_kind(
+    row: FactRow, outcome: Outcome, quantifier_changed: bool, gone: bool, needed: bool, hedge: bool
+) -> tuple[str, str, Severity]:
+    if outcome == "inverted":
+        return "fact_inverted", "F2", "page"
+    if quantifier_changed:
+        return "quantifier_changed", "F2", "ticket"
+    if gone and needed and outcome != "unknown":
+        if row.cls == "prohibition":
+            return "prohibition_lost", "C3", "page"
+        return "fact_lost", "C3", "ticket"
+    if hedge:
+        return "hedge_stripped", "C6", "ticket"
+    return "", "", "info"
+
+
+def _note_round(fx: Effects, session: SessionRow, spans: list[SpanRow], what: Departure, tally: _Tally) -> None:
+    row = RoundRow(
+        round=what.round,
+        ordinal=session.rounds,
+        event=what.event,
+        decision=what.decision,
+        trigger=what.trigger,
+        summary=what.summary,
+        summary_state=what.summary_state,
+        observed=what.observed,
+        verdict=what.verdict,
+        turn=what.turn,
+        left=sum(1 for span in spans if span.id not in what.unseen),
+        kept=what.kept,
+        unseen=sum(1 for span in spans if span.id in what.unseen),
+        dropped=tally.dropped,
+        survived=tally.survived,
+        lost=tally.lost,
+        unknown=tally.unknown,
+        tokens_before=what.tokens_before,
+        tokens_after=what.tokens_after,
+    )
+    fx.draft.put(ROUND, ordinal_key(session.ordinal, session.rounds), row)
+    scope = fx.row
+    fx.set_scope(compactions=scope.compactions + 1, compactions_since_audit=scope.compactions_since_audit + 1)
+
+
+def _alert_summary(fx: Effects, session: SessionRow, what: Departure) -> None:
+    """Findings about the summary as a whole: one that cannot be read, and messages no summariser ever saw."""
+    if what.observed and what.summary_state != "text":
+        if what.summary_state == "opaque":
+            fx.unclear(f"opaque_summary:round_{session.rounds}")
+        fx.raise_alert(
+            kind=f"summary_{what.summary_state}",
+            rule="D2",
+            severity="ticket",
+            subject=f"summary:{_group(session, what)}",
+            group=_group(session, what),
+            reason=f"the summary of round {session.rounds} is {what.summary_state}: what went with it cannot be judged",
+        )
+    if what.unseen:
+        fx.raise_alert(
+            kind="spans_unseen",
+            rule="D2",
+            severity="ticket",
+            subject=f"unseen:{_group(session, what)}",
+            group=_group(session, what),
+            reason=f"{len(what.unseen)} spans left the window before any summariser saw them",
+        )

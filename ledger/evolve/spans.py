@@ -1,0 +1,235 @@
+"""Sessions, spans, summaries and manifests come in."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from ledger.evolve.effects import Effects
+from ledger.evolve.facts import (
+    add_carrier,
+    change_in_session,
+    change_stored,
+    needed_session,
+    regain,
+    register_fact,
+    take_carrier_ordinal,
+)
+from ledger.facts import grounded
+from ledger.lookup import span_facts
+from ledger.rules.floors import WHOLE, at_least
+from ledger.state import (
+    PLACE,
+    SESSION,
+    SESSION_NAME,
+    SPAN,
+    SPAN_FACTS,
+    SUMMARY,
+    SUMMARY_TEXT,
+    WINDOW,
+    FactRef,
+    PlaceRow,
+    SessionRow,
+    SpanFactsRow,
+    SpanRow,
+    SummaryRow,
+    SummaryTextRow,
+    fact_key,
+    name_key,
+    ordinal_key,
+)
+from schemas.facts import Fact, Manifest
+from schemas.ids import digest
+from schemas.records import (
+    ManifestRecorded,
+    PlainText,
+    SessionClosed,
+    SessionOpened,
+    Setting,
+    SpanRecorded,
+    SummaryRecorded,
+)
+
+replace = msgspec.structs.replace
+
+
+def text_digest(role: str, text: str) -> bytes:
+    """I1: what a raw span is, for telling a duplicate from a conflict."""
+    return digest("span-text", role, text)
+
+
+def text_sha256(text: str) -> str:
+    """SHA-256 of a text's UTF-8 bytes, as publishers compute it too."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def on_session_opened(fx: Effects, record: SessionOpened) -> None:
+    """The scope's first session pins rules version and policy; a later one changes neither."""
+    scope = fx.row
+    first = not scope.opened
+    if first:
+        fx.set_scope(
+            opened=True,
+            root=record.session,
+            rules_version=record.rules_version,
+            policy=tuple(sorted((setting.key, setting.value) for setting in record.policy)),
+            store=record.store,
+            horizon_s=record.horizon_s,
+        )
+    fx.set_scope(sessions=fx.row.sessions + 1)
+    row = SessionRow(
+        id=record.session,
+        ordinal=fx.row.sessions,
+        event=record.id,
+        parent=record.parent or "",
+        runtime=record.runtime,
+        horizon_s=record.horizon_s,
+        window_budget=record.window_budget,
+    )
+    fx.draft.put(SESSION, name_key(record.session), row)
+    fx.draft.put(SESSION_NAME, ordinal_key(row.ordinal), PlaceRow(span=record.session))
+    if first:
+        for setting in record.policy:
+            note_lowered_floor(fx, setting)
+
+
+def note_lowered_floor(fx: Effects, setting: Setting) -> None:
+    """F1: a floor that puts a class with floor 1.0 below 1.0 makes the scope best effort."""
+    cls = setting.key.removeprefix("floor.")
+    if cls == setting.key or cls == "narrative":
+        return
+    numerator, _, denominator = setting.value.partition("/")
+    if not at_least((int(numerator), int(denominator or "1")), WHOLE):
+        fx.degrade(f"floor_below_one:{cls}")
+
+
+def on_session_closed(fx: Effects, record: SessionClosed) -> None:
+    """A closed session's window carries nothing any more; that is no loss, for nobody reads it."""
+    session = needed_session(fx, record.session)
+    fx.draft.put(SESSION, name_key(record.session), replace(session, closed=True))
+
+
+def on_span_recorded(fx: Effects, record: SpanRecorded) -> None:
+    """A new raw span, immutable from here on (I1). Its facts gain a carrier; lost ones among them are regained."""
+    session = needed_session(fx, record.session)
+    ordinal = take_carrier_ordinal(fx)
+    in_window = record.in_window and record.turns[1] > session.boundary_turn and not session.closed
+    in_store = fx.row.store == "ledger"
+    text = text_of(record.text)
+    row = SpanRow(
+        id=record.span,
+        ordinal=ordinal,
+        session=session.ordinal,
+        role=record.role,
+        turns=record.turns,
+        text_digest=text_digest(record.role, text),
+        text_sha256=text_sha256(text),
+        length=len(text),
+        manifested=record.manifest is not None,
+        in_window=in_window,
+        in_store=in_store,
+        tokens=record.tokens,
+    )
+    place = ordinal_key(session.ordinal, ordinal)
+    fx.draft.put(SPAN, name_key(record.span), row)
+    fx.draft.put(PLACE, place, PlaceRow(span=record.span))
+    if in_window:
+        fx.draft.put(WINDOW, place, PlaceRow(span=record.span))
+    fx.draft.put(SESSION, name_key(record.session), replace(session, spans=session.spans + 1))
+    if record.manifest is None:
+        fx.draft.put(SUMMARY_TEXT, name_key(record.span), SummaryTextRow(text=text))
+    else:
+        add_facts(fx, row, session, record.manifest, text)
+
+
+def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifest, text: str | None) -> None:
+    """List facts under a span, each once, and count the span as their carrier wherever it is one.
+
+    The fold checks each listed fact against its offsets and never extracts: one that does not stand there is left out, alerted.
+    """
+    key = name_key(span.id)
+    listed = span_facts(fx.draft, span.id).refs
+    seen = {ref.fact for ref in listed}
+    fresh: list[FactRef] = []
+    ungrounded = 0
+    for fact in manifest.facts:
+        if text is not None and not grounded(fact, text, scope_key=fx.scope):
+            ungrounded += 1
+            continue
+        if fact_key(fact.id) in seen:
+            continue
+        seen.add(fact_key(fact.id))
+        fresh.append(_add_fact(fx, span, session, fact))
+    if fresh:
+        fx.draft.put(SPAN_FACTS, key, SpanFactsRow(refs=(*listed, *fresh)))
+    if ungrounded:
+        fx.raise_alert(
+            kind="manifest_not_grounded",
+            rule="C2",
+            severity="ticket",
+            subject=f"manifest:{span.id}",
+            reason=f"{ungrounded} listed facts do not stand at their offsets and were left out",
+        )
+
+
+def _add_fact(fx: Effects, span: SpanRow, session: SessionRow, fact: Fact) -> FactRef:
+    key, _ = register_fact(fx, fact, span.id, span.role)
+    add_carrier(fx, key, span.ordinal, span.id)
+    if span.in_store or span.external:
+        change_stored(fx, key, stored=int(span.in_store), external=int(span.external))
+    if span.in_window:
+        change_in_session(fx, key, session, window=1, leaving=int(bool(span.leaving)))
+    if span.in_window or span.in_store:
+        regain(fx, key, session, span.id)
+    return FactRef(key, fact.start, fact.end)
+
+
+def on_manifest_recorded(fx: Effects, record: ManifestRecorded, span: SpanRow) -> None:
+    """C2: the span's facts are known now. A newer extractor adds facts and removes none.
+
+    The text of a span without manifest is kept until its first one arrives; for a later one only offsets can be checked.
+    """
+    session = needed_session(fx, record.session)
+    kept = fx.draft.get(SUMMARY_TEXT, name_key(span.id))
+    if kept is not None:
+        fx.draft.delete(SUMMARY_TEXT, name_key(span.id))
+    inside = tuple(fact for fact in record.manifest.facts if 0 <= fact.start < fact.end <= span.length)
+    row = replace(span, manifested=True)
+    fx.draft.put(SPAN, name_key(span.id), row)
+    add_facts(fx, row, session, replace(record.manifest, facts=inside), kept.text if kept is not None else None)
+
+
+def on_summary_recorded(fx: Effects, record: SummaryRecorded) -> None:
+    """A summary is on record; it becomes a carrier when its compaction is applied or observed, not before."""
+    session = needed_session(fx, record.session)
+    ordinal = take_carrier_ordinal(fx)
+    text = text_of(record.text) if record.text is not None else ""
+    row = SummaryRow(
+        id=record.summary,
+        ordinal=ordinal,
+        session=session.ordinal,
+        event=record.id,
+        round=record.round,
+        generation=record.generation,
+        state=record.state if text.strip() or record.state != "text" else "empty",
+        text_sha256=text_sha256(text),
+        tokens=record.tokens,
+        covers_summaries=record.covers_summaries,
+    )
+    key = name_key(record.summary)
+    fx.draft.put(SUMMARY, key, row)
+    if row.state == "text":
+        fx.draft.put(SUMMARY_TEXT, key, SummaryTextRow(text=text))
+    if record.manifest is not None:
+        refs = tuple(
+            FactRef(fact_key(fact.id), fact.start, fact.end)
+            for fact in record.manifest.facts
+            if grounded(fact, text, scope_key=fx.scope)
+        )
+        fx.draft.put(SPAN_FACTS, key, SpanFactsRow(refs=refs))
+
+
+def text_of(text: PlainText) -> str:
+    """The text of a tagged text field."""
+    return text.text

@@ -1,0 +1,235 @@
+"""The agent's retrieval store: entries come and go, and what it promises."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ledger.evolve.compactions import PENDING, REFUSED, release_entries, remember_request, set_status
+from ledger.evolve.effects import Effects
+from ledger.evolve.facts import (
+    FACT_RULES,
+    add_life,
+    change_stored,
+    in_session_key,
+    lost_key,
+    needed_session,
+    regain,
+    subject_of,
+)
+from ledger.lookup import carrier_count, fact_row, is_referred, request_row, session_name, sessions_of, span_facts, span_row
+from ledger.lookup import summary_row as find_summary
+from ledger.rules.identity import store_regime
+from ledger.state import (
+    FACT,
+    FACT_IN_SESSION,
+    LOST,
+    SPAN,
+    SUMMARY,
+    FactInSessionRow,
+    LifeRow,
+    LostRow,
+    SessionRow,
+    SpanRow,
+    fact_key,
+    name_key,
+)
+from schemas.codec import decode_decision
+from schemas.decisions import EvictionGranted, EvictionJudged, EvictionRefused, Evidence, IndexGranted, IndexRefused
+from schemas.records import (
+    EvictionApplied,
+    ExternalisationVerified,
+    FactTombstoned,
+    IndexDeclared,
+    IndexEntryRecorded,
+    IndexRechunked,
+)
+
+replace = msgspec.structs.replace
+
+
+def on_entry_recorded(fx: Effects, record: IndexEntryRecorded) -> str:
+    """The store holds the span, or summary, now: a carrier for the whole scope. Returns why not, or the empty string."""
+    span = span_row(fx.draft, record.span)
+    if span is None:
+        summary = find_summary(fx.draft, record.span)
+        if summary is None:
+            return "span_not_recorded"
+        fx.draft.put(SUMMARY, name_key(record.span), replace(summary, in_store=True))
+        return ""
+    if span.in_store:
+        return ""
+    session = needed_session(fx, record.session)
+    fx.draft.put(SPAN, name_key(span.id), replace(span, in_store=True))
+    for ref in span_facts(fx.draft, span.id).refs:
+        change_stored(fx, ref.fact, stored=1)
+        regain(fx, ref.fact, session, span.id)
+    return ""
+
+
+def on_eviction_granted(fx: Effects, decision: EvictionGranted) -> None:
+    """Entries may go; for other requests they are gone already."""
+    remember_request(fx, decision, PENDING)
+    for name in decision.spans:
+        span = span_row(fx.draft, name)
+        if span is not None and not span.leaving_store:
+            fx.draft.put(SPAN, name_key(name), replace(span, leaving_store=decision.request_id))
+            for ref in span_facts(fx.draft, name).refs:
+                change_stored(fx, ref.fact, leaving=1)
+
+
+def on_eviction_refused(fx: Effects, decision: EvictionRefused) -> None:
+    """Nothing leaves the store."""
+    remember_request(fx, decision, REFUSED)
+
+
+def on_eviction_applied(fx: Effects, record: EvictionApplied) -> str:
+    """The granted entries are gone. Returns why not, or the empty string."""
+    row = request_row(fx.draft, record.session, record.request)
+    decision = decode_decision(row.decision) if row is not None and row.status == PENDING else None
+    if row is None or not isinstance(decision, EvictionGranted):
+        return "no_pending_request"
+    release_entries(fx, decision)
+    _remove_entries(fx, needed_session(fx, record.session), decision.spans, record.id)
+    set_status(fx, row, "applied")
+    return ""
+
+
+def on_eviction_judged(fx: Effects, decision: EvictionJudged) -> None:
+    """Entries that are gone already: C1 alerts for each fact whose last carrier went."""
+    _remove_entries(fx, needed_session(fx, decision.session), decision.spans, decision.request)
+
+
+def _remove_entries(fx: Effects, session: SessionRow, names: tuple[str, ...], group: str) -> None:
+    gone: dict[bytes, tuple[SpanRow, int, int]] = {}
+    for name in names:
+        span = span_row(fx.draft, name)
+        if span is None or not span.in_store:
+            continue
+        refs = span_facts(fx.draft, name).refs
+        if span.leaving_store:
+            for ref in refs:
+                change_stored(fx, ref.fact, leaving=-1)
+        for ref in refs:
+            change_stored(fx, ref.fact, stored=-1)
+            gone.setdefault(ref.fact, (span, ref.start, ref.end))
+        fx.draft.put(SPAN, name_key(name), replace(span, in_store=False, leaving_store=""))
+    for fact, (span, start, end) in gone.items():
+        _settle_eviction(fx, session, fact, span, start, end, group)
+
+
+def _settle_eviction(fx: Effects, session: SessionRow, fact: bytes, span: SpanRow, start: int, end: int, group: str) -> None:
+    row = fact_row(fx.draft, fact)
+    if row is None or carrier_count(fx.draft, fact, row, session).total:
+        return
+    key = in_session_key(fact, session)
+    mine = fx.draft.get(FACT_IN_SESSION, key) or FactInSessionRow()
+    fx.draft.put(FACT_IN_SESSION, key, replace(mine, lost_round=max(session.rounds, 1)))
+    lost = LostRow(span=span.id, start=start, end=end, outcome="missing", summary="")
+    fx.draft.put(LOST, lost_key(session, max(session.rounds, 1), fact), lost)
+    add_life(fx, fact, LifeRow(step="evicted", session=session.id, round=session.rounds, carrier=span.id, outcome="missing"))
+    if not is_referred(row):
+        return
+    evidence = Evidence(
+        fact=row.id,
+        cls=row.cls,  # type: ignore[arg-type]
+        span=span.id,
+        start=start,
+        end=end,
+        outcome="missing",
+        rule="C1",
+    )
+    banned = row.cls == "prohibition"
+    fx.raise_alert(
+        kind="prohibition_lost" if banned else "last_carrier_evicted",
+        rule="C1",
+        severity="page" if banned else "ticket",
+        subject=subject_of(fact, session.id),
+        group=f"{session.id}/{group}",
+        evidence=(evidence,),
+    )
+
+
+def on_index_granted(fx: Effects, decision: IndexGranted) -> None:
+    """The write may happen; it becomes a carrier with its `index.entry_recorded`."""
+    remember_request(fx, decision, "granted")
+
+
+def on_index_refused(fx: Effects, decision: IndexRefused) -> None:
+    """I3: a pass that tries to replace, re-key or counterfeit raw entries is halted."""
+    remember_request(fx, decision, REFUSED)
+    fx.raise_alert(
+        kind="pass_halted",
+        rule="I3",
+        severity="ticket",
+        subject=f"write:{decision.session}:{decision.request_id}",
+        reason=decision.reason,
+    )
+
+
+def on_rechunked(fx: Effects, record: IndexRechunked) -> None:
+    """I3: raw entries were replaced. Their old keys answer nothing any more, and the scope is degraded."""
+    raw = tuple(name for name in record.replaces if span_row(fx.draft, name) is not None)
+    if not raw:
+        return
+    fx.degrade("raw_entries_rechunked")
+    _remove_entries(fx, needed_session(fx, record.session), raw, record.id)
+    fx.raise_alert(
+        kind="raw_span_rewritten",
+        rule="I3",
+        severity="page",
+        subject=f"rechunked:{raw[0]}",
+        reason=f"{len(raw)} raw entries were replaced",
+    )
+
+
+def on_index_declared(fx: Effects, record: IndexDeclared) -> None:
+    """I2: what the store promises, and whether that is best effort only."""
+    scope = fx.row
+    fx.set_scope(store=record.store)
+    reasons = store_regime(record.key_scheme, mutable=record.mutable, ttl_s=record.ttl_s, horizon_s=scope.horizon_s)
+    if not reasons:
+        return
+    fx.degrade(*reasons)
+    paging = any(reason != "ttl_below_horizon" for reason in reasons)
+    fx.raise_alert(
+        kind="store_best_effort" if paging else "ttl_below_horizon",
+        rule="I2",
+        severity="page" if paging else "ticket",
+        subject=f"store:{record.store}",
+        reason=", ".join(reasons),
+    )
+
+
+def on_externalised(fx: Effects, record: ExternalisationVerified) -> str:
+    """C2, F3: the span was fetched back unchanged from elsewhere. Returns why that is not so, or the empty string."""
+    span = span_row(fx.draft, record.span)
+    if span is None:
+        return "span_not_recorded"
+    if span.text_sha256 != record.sha256:
+        return "round_trip_differs"
+    if span.external:
+        return ""
+    session = needed_session(fx, record.session)
+    fx.draft.put(SPAN, name_key(span.id), replace(span, external=True))
+    for ref in span_facts(fx.draft, span.id).refs:
+        change_stored(fx, ref.fact, external=1)
+        regain(fx, ref.fact, session, span.id)
+    return ""
+
+
+def on_tombstoned(fx: Effects, record: FactTombstoned) -> str:
+    """The named fact, and no other, was dropped on purpose. Returns why not, or the empty string."""
+    key = fact_key(record.fact)
+    row = fact_row(fx.draft, key)
+    if row is None:
+        return "fact_not_recorded"
+    fx.draft.put(FACT, key, replace(row, tombstone=record.id))
+    span = span_row(fx.draft, row.span)
+    if span is not None:
+        fx.draft.put(SPAN, name_key(span.id), replace(span, tombstoned=True))
+    for ordinal, _ in list(sessions_of(fx.draft, key)):
+        name = session_name(fx.draft, ordinal)
+        for rule in FACT_RULES:
+            fx.resolve_alert(rule, subject_of(key, name), f"dropped on purpose by {record.authority}: {record.reason}")
+    add_life(fx, key, LifeRow(step="tombstoned", session=record.session, round=0, carrier=record.authority))
+    return ""

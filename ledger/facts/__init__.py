@@ -1,0 +1,32 @@
+"""Text to facts, and whether a fact survives in another text. Pure, deterministic, no model (design sections 3 and 4).
+
+`extract` runs where a record is made; `grounded` and `survival` run in the fold; `check` is both on a source and a summary.
+"""
+
+from __future__ import annotations
+
+from ledger.facts.check import CheckResult, FactResult, Passage, check, unsupported
+from ledger.facts.extract import extract
+from ledger.facts.grounded import grounded
+from ledger.facts.model import EXTRACTOR, RULES_VERSION
+from ledger.facts.seed_method import SeedSentence, seed_sentences, seed_survives
+from ledger.facts.summary import SummaryText
+from ledger.facts.survival import Finding, survival
+
+__all__ = [
+    "EXTRACTOR",
+    "RULES_VERSION",
+    "CheckResult",
+    "FactResult",
+    "Finding",
+    "Passage",
+    "SeedSentence",
+    "SummaryText",
+    "check",
+    "extract",
+    "grounded",
+    "seed_sentences",
+    "seed_survives",
+    "survival",
+    "unsupported",
+]

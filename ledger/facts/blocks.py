@@ -1,0 +1,128 @@
+"""Where a text is prose, a table or code, and where its sentences end. All in one pass over the lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from ledger.facts.fold import WORD
+
+SENTENCE_CHARS_MAX = 1200
+"""A longer run without a full stop is cut: no statement worth keeping is longer, and the work stays linear in the text."""
+
+BlockKind = Literal["prose", "item", "heading", "table", "code"]
+
+
+class Block(NamedTuple):
+    """A stretch `[start, end)` of one kind."""
+
+    kind: BlockKind
+    start: int
+    end: int
+
+
+_LINE = re.compile(r"[^\n]*\n?")
+_FENCE = re.compile(r"\s{0,8}(?:[-*+>]\s+)?(`{3,}|~{3,})")
+_ITEM = re.compile(r"\s*(?:[-*+\u2022\u2013\u25cf\u25aa]|\d{1,3}[.)]|\([a-z0-9]\)|\[[ xX]\])\s+(?:\[[ xX]\]\s+)?")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
+_NUMBERED = re.compile(r"\s*\d+(?:\u2192|\t|[:-](?=\s{2,}|\t|[^\s\d]))")
+_CODE_LINE = re.compile(
+    r"^(?:[+-](?![\s-])[^\n]*[{};()=]|diff --git |index [0-9a-f]{6,}|@@ -|\+\+\+ |--- [ab]/|\s*(?:import|from|package|func|def|class|return|const|let|var|if|for|while|public|private|static|type|struct|interface|export|#include|use|fn|impl|module|end)\b[^\n]*[{(;:=]\s*$|[^\n]*[;{}]\s*$|[^\n]*\)\s*=>)"
+)
+_STOP = re.compile(r"[.!?\u2026]+[\"')\]\u201d\u2019\u00bb*_`]*(?=\s|$)|[\u3002\uff01\uff1f\u0964\u06d4\u061f]+[\u300d\u300f\"')]*")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\[\"'])(?:[A-Za-z]|[A-Za-z]\.[A-Za-z]|e\.g|i\.e|vs|dr|mr|mrs|ms|prof|st|no|nr|fig|eq|approx|max|min|ca|al|cf|jr|sr|inc|ltd|"
+    r"vol|ed|pp?|art|abs|bzw|usw|evtl|ggf|inkl|ex|núm|num|ul|tel|ref|rev|sec|ch|op|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|z\.B|d\.h|u\.a|p\.ex|т\.е|т\.д|г|см|np|tzn|tj|itp|m\.in|\d{1,2})$",
+    re.IGNORECASE | re.ASCII,
+)
+_SOFT = re.compile(r"[\n]")
+_SPACE = re.compile(r"\s", re.ASCII)
+_LOWER_NEXT = re.compile(rf"\s*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f(]")
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Lines grouped to blocks, in order. Fences and lines of code shape are code; hard-wrapped prose lines are joined."""
+    fence = ""
+    held: Block | None = None
+    for m in _LINE.finditer(text):
+        start, end = m.start(), m.end()
+        if start == end:
+            break
+        line = m[0]
+        if fence:
+            closing = line.strip()
+            if closing and not closing.strip(fence[0]) and len(closing) >= len(fence):
+                fence = ""
+            else:
+                yield Block("code", start, end)
+            continue
+        opening = _FENCE.match(line)
+        if opening:
+            if held:
+                yield held
+                held = None
+            rest = line[opening.end() :]
+            if opening[1] not in rest:
+                fence = opening[1]
+            continue
+        kind, body = _kind(line)
+        if held and kind == "prose" and held.kind in {"prose", "item"} and _continues(text, held, start, line):
+            held = Block(held.kind, held.start, end)
+            continue
+        if held:
+            yield held
+        held = Block(kind, start + body, end) if line.strip() else None
+    if held:
+        yield held
+
+
+def _kind(line: str) -> tuple[BlockKind, int]:
+    if _HEADING.match(line):
+        return "heading", 0
+    if line.lstrip()[:1] == "|" and line.count("|") >= 2:
+        return "table", 0
+    item = _ITEM.match(line)
+    if item:
+        return "item", item.end()
+    if len(line) < 2000 and (_CODE_LINE.match(line) or (_NUMBERED.match(line) and line[:1] in " 0123456789")):
+        return "code", 0
+    quote = _QUOTE.match(line)
+    return "prose", quote.end() if quote else 0
+
+
+def _continues(text: str, held: Block, start: int, line: str) -> bool:
+    """A hard-wrapped line: the one before is long and unfinished, this one begins in lower case."""
+    last = text.rfind("\n", held.start, start - 1) + 1
+    width = start - max(last, held.start)
+    before = text[max(held.start, start - 3) : start].strip()
+    return width >= 40 and before[-1:] not in {".", "!", "?", ":", ";"} and bool(_LOWER_NEXT.match(line)) and start - held.start < 4 * SENTENCE_CHARS_MAX
+
+
+def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Sentence bounds within `[start, end)`, white space trimmed, none longer than `SENTENCE_CHARS_MAX`."""
+    at = start
+    for m in _STOP.finditer(text, start, end):
+        if m[0][0] == "." and len(m[0]) == 1 and m.end() < end and _ABBREVIATION.search(text, max(at, m.start() - 8), m.start()):
+            following = text[m.end() : m.end() + 2].strip()[:1]
+            word_start = m.start() - 1
+            if not (following.isupper() and text[word_start].islower() and m.start() - at > 12 and text[max(at, m.start() - 3) : m.start()] == "etc"):
+                continue
+        yield from _trim(text, at, m.end())
+        at = m.end()
+    yield from _trim(text, at, end)
+
+
+def _trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end and text[start] in " \t\r\n\f\v":
+        start += 1
+    while end > start and text[end - 1] in " \t\r\n\f\v":
+        end -= 1
+    while end - start > SENTENCE_CHARS_MAX:
+        cut = max(text.rfind(" ", start, start + SENTENCE_CHARS_MAX), text.rfind("\n", start, start + SENTENCE_CHARS_MAX))
+        cut = cut if cut > start else start + SENTENCE_CHARS_MAX
+        yield start, cut
+        start = cut
+    if start < end:
+        yield start, end

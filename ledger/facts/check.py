@@ -1,0 +1,137 @@
+"""May this summary replace this text? The answer of `check` (contracts section 4), and what a summary says that its source does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from ledger.facts.blocks import blocks, sentences
+from ledger.facts.extract import extract
+from ledger.facts.fold import fold
+from ledger.facts.lexicon import readable_letters
+from ledger.facts.model import RULES_VERSION
+from ledger.facts.summary import SummaryText
+from ledger.facts.survival import Finding, survival
+from ledger.rules.floors import at_least, floor_of
+from schemas.facts import SURVIVING, Fact, FactClass, FactKind, Survival
+from schemas.records import Role
+
+Verdict = Literal["evict_ok", "below_floor", "unknown"]
+_SCOPE = "check"
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """A sentence at code points `[start, end)`."""
+
+    text: str
+    start: int
+    end: int
+
+
+class FactResult(msgspec.Struct, frozen=True):
+    """One fact of the source. `fidelity` is that of its class in this source, `floor` what the class has to reach."""
+
+    text: str
+    cls: FactClass = msgspec.field(name="class")
+    start: int
+    end: int
+    survival: Survival
+    survives: bool
+    fidelity: float
+    floor: float
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """The object that `check` prints; `id` is null unless a batch line gave one."""
+
+    id: str | None
+    verdict: Verdict
+    polarity: Literal["kept", "inverted", "n/a"]
+    quantifier: Literal["kept", "changed", "n/a"]
+    hedge: Literal["kept", "stripped", "n/a"]
+    facts: tuple[FactResult, ...]
+    unsupported: tuple[Passage, ...]
+    rules_version: str
+
+
+def check(source: str, summary: str, role: Role, *, id: str | None = None) -> CheckResult:
+    """Measure every fact of `source` in `summary` and compare with the floors (F1, F2). Deterministic, never raises.
+
+    `unknown` is answered where nothing could be measured: no fact was found in a text that is not empty, in letters no language
+    data covers.
+    """
+    facts = extract(source, role, scope_key=_SCOPE).facts
+    prepared = SummaryText(summary)
+    findings = [survival(fact, prepared) for fact in facts]
+    fidelity = _fidelity(facts, findings)
+    rows = tuple(_row(source, fact, finding, fidelity, role) for fact, finding in zip(facts, findings, strict=True))
+    polarity = _merge([f.polarity for f in findings], "inverted")
+    quantifier = _merge([f.quantifier for f in findings], "changed")
+    hedge = _merge([f.hedge for f in findings], "stripped")
+    verdict: Verdict = "evict_ok"
+    if not facts and source.strip() and not readable_letters(fold(source)):
+        verdict = "unknown"
+    elif polarity == "inverted" or quantifier == "changed" or not _floors_hold(facts, fidelity, role):
+        verdict = "below_floor"
+    return CheckResult(id, verdict, polarity, quantifier, hedge, rows, tuple(unsupported(source, summary)), RULES_VERSION)  # type: ignore[arg-type]
+
+
+def _group(fact: Fact) -> tuple[FactClass, FactKind]:
+    return fact.cls, fact.kind if fact.cls == "decision" else ""
+
+
+def _fidelity(facts: Sequence[Fact], findings: Sequence[Finding]) -> dict[tuple[FactClass, FactKind], tuple[int, int]]:
+    found: dict[tuple[FactClass, FactKind], tuple[int, int]] = {}
+    for fact, finding in zip(facts, findings, strict=True):
+        kept, whole = found.get(_group(fact), (0, 0))
+        found[_group(fact)] = (kept + (finding.outcome in SURVIVING), whole + 1)
+    return found
+
+
+def _floors_hold(facts: Sequence[Fact], fidelity: dict[tuple[FactClass, FactKind], tuple[int, int]], role: Role) -> bool:
+    return all(at_least(fidelity[_group(fact)], floor_of(fact.cls, fact.kind, role)) for fact in facts)
+
+
+def _row(source: str, fact: Fact, finding: Finding, fidelity: dict[tuple[FactClass, FactKind], tuple[int, int]], role: Role) -> FactResult:
+    kept, whole = fidelity[_group(fact)]
+    floor = floor_of(fact.cls, fact.kind, role)
+    return FactResult(
+        source[fact.start : fact.end], fact.cls, fact.start, fact.end, finding.outcome, finding.outcome in SURVIVING, round(kept / whole, 4), round(floor[0] / floor[1], 4)
+    )
+
+
+def _merge(values: list[str], worst: str) -> str:
+    return worst if worst in values else "kept" if "kept" in values else "n/a"
+
+
+def unsupported(source: str, summary: str) -> list[Passage]:
+    """Sentences of the summary with a number, date or identifier that the source holds nowhere; each once, in order."""
+    held = SummaryText(source)
+    missing = [fact for fact in extract(summary, "assistant", scope_key=_SCOPE).facts if fact.cls in {"numeric", "identifier", "commitment"} and not _held(fact, held)]
+    if not missing:
+        return []
+    found: list[Passage] = []
+    starts = sorted(fact.start for fact in missing)
+    at = 0
+    for block in blocks(summary):
+        for start, end in sentences(summary, block.start, block.end):
+            while at < len(starts) and starts[at] < start:
+                at += 1
+            if at < len(starts) and starts[at] < end:
+                found.append(Passage(summary[start:end], start, end))
+    return found
+
+
+def _held(fact: Fact, source: SummaryText) -> bool:
+    """Does the value stand anywhere in the source, whatever it speaks of there?"""
+    if fact.cls == "identifier":
+        return source.find(fact.value) is not None or fact.value.lower() in source.folded
+    bare = msgspec.structs.replace(fact, context="", subject="" if not fact.subject.startswith("@") else fact.subject)
+    if fact.cls == "commitment" and " " in fact.value:
+        return True
+    outcome = survival(bare, source)
+    return outcome.outcome in SURVIVING or (fact.cls == "numeric" and outcome.outcome == "changed" and outcome.quantifier == "changed")
+
+

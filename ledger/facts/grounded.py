@@ -1,0 +1,34 @@
+"""The cheap check that the fold makes of each listed fact: offsets, value and id agree with the text. Nothing is extracted."""
+
+from __future__ import annotations
+
+from ledger.facts.dates import find_dates, numeric_readings
+from ledger.facts.fold import fold, normalise
+from ledger.facts.lexicon import LANGUAGES
+from ledger.facts.numbers import readings
+from ledger.facts.survival import _is_date
+from schemas.facts import Fact
+from schemas.ids import fact_id
+
+
+def grounded(fact: Fact, text: str, *, scope_key: str) -> bool:
+    """Do the offsets lie in the text, does the value follow from what stands there, and the id from the fields? Never raises."""
+    if not 0 <= fact.start < fact.end <= len(text):
+        return False
+    identity = (fact.cls, fact.value, fact.subject, fact.polarity, fact.quantifier, fact.valid_from, fact.valid_to)
+    if fact.id != fact_id(scope_key, *identity):
+        return False
+    piece = text[fact.start : fact.end]
+    if fact.cls == "identifier":
+        return piece == fact.value
+    if fact.cls == "numeric":
+        return fact.value in readings(piece)
+    if normalise(piece) == fact.value:
+        return True
+    return fact.cls == "commitment" and _is_date(fact.value) and fact.value in _date_readings(piece)
+
+
+def _date_readings(piece: str) -> tuple[str, ...]:
+    folded = fold(piece)
+    found = [item.value for language in LANGUAGES.values() for item in find_dates(folded, 0, len(folded), language)]
+    return (*found, *numeric_readings(folded))

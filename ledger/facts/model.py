@@ -1,0 +1,73 @@
+"""How a statement is written into a `Fact`, so that its survival can be decided without its source text.
+
+`Fact.context` holds the content words in order, separated by spaces:
+
+- `key/key` alternatives of one word: concepts (`@start`, `-@start` for its opposite) and the stem
+- `^` before a name that has to stand in any restatement, `!` an identifier, `#` a number or date in canonical form
+- `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception, `%~xx` its language
+
+For values (numbers, dates, identifiers) the words nearest to the value come first, then `|`, then the rest of the clause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ledger.facts.clauses import Clause, Sentence, Token
+
+RULES_VERSION = "r1"
+"""Version of the facts' survival and of every rule over them; part of each decision."""
+
+EXTRACTOR = "x1"
+"""Version of the extractor, written into each manifest."""
+
+CONTEXT_WORDS_MAX = 40
+NEAR_WORDS_MAX = 8
+_SPACE = "\u00a0"
+
+
+def encode(token: Token) -> str:
+    """One word of a context."""
+    text = "/".join(token.keys).replace(" ", _SPACE)
+    return "^" + text if token.name else text
+
+
+def words_of(tokens: Iterable[Token], most: int = CONTEXT_WORDS_MAX) -> list[str]:
+    """Distinct context words of the tokens, in order, at most `most`."""
+    found: dict[str, None] = {}
+    for token in tokens:
+        if token.keys:
+            found[encode(token)] = None
+            if len(found) >= most:
+                break
+    return list(found)
+
+
+def near_tokens(sentence: Sentence, at: int) -> list[Token]:
+    """Content tokens of the same list item as the token at index `at`: up to the next comma, conjunction or value on each side."""
+    tokens = sentence.tokens
+    left: list[Token] = []
+    for token in reversed(tokens[max(0, at - 12) : at]):
+        if _edge(token):
+            break
+        if token.keys:
+            left.append(token)
+    right: list[Token] = []
+    for token in tokens[at + 1 : at + 9]:
+        if _edge(token):
+            break
+        if token.keys:
+            right.append(token)
+    return (right[:4] + left[:4])[:NEAR_WORDS_MAX]
+
+
+def _edge(token: Token) -> bool:
+    return token.kind in "nd" or (token.kind == "p" and token.word in ",;()|{}[]") or bool(token.tags & (1 << 14))
+
+
+def clause_at(sentence: Sentence, start: int) -> Clause | None:
+    """The clause that holds code point `start`."""
+    for clause in sentence.clauses:
+        if clause.start <= start < clause.end:
+            return clause
+    return None

@@ -1,0 +1,64 @@
+"""How much of a text is worth a fact: prose in full, bulk by rank up to a stated number.
+
+A tool's output can usually be had again; a user's sentence cannot. So user and assistant texts keep everything up to
+`FACTS_MAX`, and tool output keeps its most telling facts: a base number plus a little for length. What is left out is counted.
+"""
+
+from __future__ import annotations
+
+from schemas.facts import Fact
+from schemas.records import Role
+
+FACTS_MAX = 2000
+"""Facts in one manifest, whatever the text: one more would make a record too large for the log's limit."""
+
+TOOL_FACTS = 24
+"""Facts that any tool output may have."""
+
+TOOL_CHARS_PER_FACT = 4096
+"""Characters of tool output that buy one more fact."""
+
+TOOL_FACTS_MAX = 64
+SHORT_TOOL_CHARS = 1500
+"""Tool output up to this length is read like prose: up to `SHORT_TOOL_FACTS` facts."""
+
+SHORT_TOOL_FACTS = 40
+TOOL_NARRATIVE_MAX = 8
+TOOL_HEAD_CHARS = 48 * 1024
+TOOL_TAIL_CHARS = 16 * 1024
+"""Of longer tool output, head and tail are read: results and errors stand at the ends. The characters between are passed over."""
+
+_RANK = {"prohibition": 0, "numeric": 1, "commitment": 2, "instruction": 3, "decision": 4, "identifier": 5, "narrative": 6}
+
+
+def readable(text: str, role: Role) -> tuple[list[tuple[int, int]], int]:
+    """The ranges to be read, and how many lines lie outside them."""
+    if role != "tool" or len(text) <= TOOL_HEAD_CHARS + TOOL_TAIL_CHARS:
+        return [(0, len(text))], 0
+    head, tail = text.rfind("\n", 0, TOOL_HEAD_CHARS) + 1, text.find("\n", len(text) - TOOL_TAIL_CHARS) + 1
+    head = head or TOOL_HEAD_CHARS
+    tail = max(tail or len(text) - TOOL_TAIL_CHARS, head)
+    return [(0, head), (tail, len(text))], text.count("\n", head, tail) + 1
+
+
+def keep(facts: tuple[Fact, ...], role: Role, chars: int) -> tuple[tuple[Fact, ...], int]:
+    """The facts that stay, in order of their offsets, and how many were left out."""
+    most = FACTS_MAX
+    if role == "tool":
+        facts_before = len(facts)
+        narrative = [f for f in facts if f.cls == "narrative"][TOOL_NARRATIVE_MAX:]
+        left = {id(f) for f in narrative}
+        facts = tuple(f for f in facts if id(f) not in left)
+        most = SHORT_TOOL_FACTS if chars <= SHORT_TOOL_CHARS else min(TOOL_FACTS_MAX, TOOL_FACTS + chars // TOOL_CHARS_PER_FACT)
+    else:
+        facts_before = len(facts)
+    if len(facts) > most:
+        ranked = sorted(range(len(facts)), key=lambda at: (_rank(facts[at]), at))[:most]
+        facts = tuple(facts[at] for at in sorted(ranked))
+    return tuple(sorted(facts, key=lambda f: (f.start, f.end, _RANK[f.cls]))), facts_before - len(facts)
+
+
+def _rank(fact: Fact) -> int:
+    """Numbers with a unit or a bound before bare counts."""
+    rank = _RANK[fact.cls] * 2
+    return rank + (3 if fact.cls == "numeric" and fact.subject else 0)

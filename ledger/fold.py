@@ -1,0 +1,252 @@
+"""One step of the fold: a record and what is known of its scope in, changed rows and outputs out.
+
+The step holds no rule. It tells duplicates and conflicts apart by event id, asks `decide`, hands record and decision to
+`evolve`, and turns what cannot take effect into a `record.rejected`. It never raises on a record that decodes: an exception of
+the core becomes `record.rejected: internal_error`, the scope unknown, paged, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ledger.decide import decide
+from ledger.evolve import Effects, evolve_decision, evolve_record
+from ledger.facts import RULES_VERSION
+from ledger.lookup import request_row, scope_row, session_row, span_row, summary_row
+from ledger.rules.identity import IMMUTABLE, span_conflict
+from ledger.state import REQUEST, SEEN, Draft, Rows, SeenRow, name_key
+from schemas.alerts import AnyAlert
+from schemas.codec import encode
+from schemas.decisions import AnyDecision, RecordRejected
+from schemas.ids import digest, rejection_id
+from schemas.records import (
+    AnyRecord,
+    CompactionRequested,
+    EvictionRequested,
+    IndexWriteRequested,
+    ManifestRecorded,
+    SessionOpened,
+    SpanRecorded,
+    SummaryRecorded,
+)
+
+REPEATABLE = (CompactionRequested, EvictionRequested, IndexWriteRequested)
+_SPAN_TEXT = "span-text"
+
+
+class RulesVersionNotCarried(Exception):
+    """The scope is under a rules version that this build does not carry; the fold stops before the record."""
+
+    def __init__(self, scope: str, version: str) -> None:
+        super().__init__(f"scope {scope} is under rules version {version!r}, this build carries {RULES_VERSION!r}")
+        self.scope = scope
+        self.version = version
+
+
+class Step(msgspec.Struct, frozen=True, eq=False):
+    """What one record did. `repeated` holds the bytes of a decision that is on record already and is said again."""
+
+    changes: Draft
+    decision: AnyDecision | None = None
+    alerts: tuple[AnyAlert, ...] = ()
+    duplicate: bool = False
+    repeated: bytes = b""
+    error: Exception | None = None
+    """What the core raised, for the process's own diagnostics; no part of it reaches the log."""
+
+
+def content_digest(record: AnyRecord) -> bytes:
+    """What makes two records with one id the same: everything but source, sequence, time and manifest (contracts section 1)."""
+    bare: dict[str, object] = {"source": None, "sequence": None, "time_ms": None}
+    if isinstance(record, SpanRecorded | SummaryRecorded):
+        bare["manifest"] = None
+    return digest("content", encode(msgspec.structs.replace(record, **bare)))
+
+
+def step(view: Rows, record: AnyRecord) -> Step:
+    """Fold one record. Raises `RulesVersionNotCarried`, and nothing else for a record that decodes."""
+    scope = scope_row(view)
+    if scope.opened and scope.rules_version != RULES_VERSION:
+        raise RulesVersionNotCarried(record.scope, scope.rules_version)
+    if not scope.opened and isinstance(record, SessionOpened) and record.rules_version not in ("", RULES_VERSION):
+        raise RulesVersionNotCarried(record.scope, record.rules_version)
+    content = content_digest(record)
+    seen = view.get(SEEN, bytes.fromhex(record.id)) if _is_hex(record.id) else None
+    if (seen is not None and seen.content == content) or _changes_nothing(view, record):
+        return _duplicate(view, record)
+    try:
+        return _fold_new(view, record, content, known=seen is not None)
+    except RecursionError:
+        raise
+    except Exception as error:  # noqa: BLE001  the core is pure: whatever it raises, it raises again on every replay
+        return _internal_error(view, record, content, error)
+
+
+def identity_mark(record: AnyRecord) -> bytes:
+    """What must be equal for a second record with the same id to change nothing: of a span its role and text (I1), of an
+    opened session nothing, of anything else its content.
+    """
+    if isinstance(record, SpanRecorded):
+        return digest(_SPAN_TEXT, record.role, record.text.text)
+    return b"" if isinstance(record, SessionOpened) else content_digest(record)
+
+
+def is_on_record(view: Rows, record: AnyRecord) -> bool:
+    """Would appending this record change nothing, because it, or its refusal, is on record? For publishers that read again."""
+    if _changes_nothing(view, record):
+        return True
+    content = content_digest(record)
+    seen = view.get(SEEN, bytes.fromhex(record.id)) if _is_hex(record.id) else None
+    if seen is not None and seen.content == content:
+        return True
+    return view.get(SEEN, bytes.fromhex(rejection_id(record.id, content.hex()))) is not None
+
+
+def _is_hex(text: str) -> bool:
+    return len(text) == 32 and all(c in "0123456789abcdef" for c in text)
+
+
+def _changes_nothing(view: Rows, record: AnyRecord) -> bool:
+    """I1: a span with the same role and text is a duplicate, whatever else its publisher says of it; and a session that is
+    open stays as its first record opened it.
+    """
+    if isinstance(record, SessionOpened):
+        return session_row(view, record.session) is not None
+    if not isinstance(record, SpanRecorded):
+        return False
+    row = span_row(view, record.span)
+    return row is not None and row.text_digest == digest(_SPAN_TEXT, record.role, record.text.text)
+
+
+def _duplicate(view: Rows, record: AnyRecord) -> Step:
+    """P3: nothing changes. A repeated request gets its recorded decision again, same bytes."""
+    repeated = b""
+    if isinstance(record, REPEATABLE):
+        row = request_row(view, record.session, record.request)
+        repeated = row.decision if row is not None else b""
+    return Step(Draft(view), duplicate=True, repeated=repeated)
+
+
+def _fold_new(view: Rows, record: AnyRecord, content: bytes, *, known: bool) -> Step:
+    fx = Effects(view, scope=record.scope, session=record.session, cause=record.id)
+    if isinstance(record, SessionOpened) and not record.rules_version:
+        record = msgspec.structs.replace(record, rules_version=RULES_VERSION)
+    reason, rule, subject = _unacceptable(view, record, known=known)
+    if reason:
+        return _reject(fx, record, content, reason, rule, subject)
+    fx.draft.put(SEEN, bytes.fromhex(record.id), SeenRow(content=content))
+    decision = decide(view, record)
+    if decision is not None:
+        evolve_decision(fx, decision, record)
+    else:
+        reason = evolve_record(fx, record)
+        if reason:
+            fx = Effects(view, scope=record.scope, session=record.session, cause=record.id)
+            return _reject(fx, record, content, reason, "", "")
+    fx.settle_trust()
+    return Step(fx.draft, decision, tuple(fx.alerts))
+
+
+def _unacceptable(view: Rows, record: AnyRecord, *, known: bool) -> tuple[str, str, str]:
+    """Why a record may not be folded at all: reason, rule, subject."""
+    if not _is_hex(record.id):
+        return "malformed_event_id", "", record.id
+    if isinstance(record, SpanRecorded):
+        reason = _span_refusal(view, record)
+        if reason:
+            return reason, "I1", record.span
+    if known:
+        return "conflicting_content", "I1" if isinstance(record, SummaryRecorded) else "", record.id
+    if session_row(view, record.session) is None and not isinstance(record, SessionOpened):
+        return "session_not_opened", "", record.session
+    if isinstance(record, SummaryRecorded) and span_row(view, record.summary) is not None:
+        return "summary_id_is_a_raw_span", "I3", record.summary
+    if isinstance(record, SpanRecorded) and summary_row(view, record.span) is not None:
+        return "span_id_is_a_summary", "I3", record.span
+    if isinstance(record, ManifestRecorded) and span_row(view, record.span) is None:
+        return "span_not_recorded", "C2", record.span
+    if isinstance(record, REPEATABLE) and view.get(REQUEST, name_key(record.session, record.request)) is not None:
+        return "request_id_reused", "", record.request
+    return "", "", ""
+
+
+def _span_refusal(view: Rows, record: SpanRecorded) -> str:
+    row = span_row(view, record.span)
+    if row is None:
+        return ""
+    return span_conflict(row.text_digest, digest(_SPAN_TEXT, record.role, record.text.text), tombstoned=row.tombstoned)
+
+
+def _reject(fx: Effects, record: AnyRecord, content: bytes, reason: str, rule: str, subject: str) -> Step:
+    """The record changes nothing; its rejection is said once for each content."""
+    mark = rejection_id(record.id, content.hex())
+    if fx.draft.get(SEEN, bytes.fromhex(mark)) is not None:
+        return Step(Draft(fx.draft), duplicate=True)
+    fx.draft.put(SEEN, bytes.fromhex(mark), SeenRow(content=content, refused=True))
+    decision = RecordRejected(
+        id=mark,
+        scope=record.scope,
+        session=record.session,
+        request=record.id,
+        request_id=getattr(record, "request", ""),
+        rule=rule,
+        rules_version=fx.row.rules_version or RULES_VERSION,
+        output_seq=fx.next_output(),
+        reason=reason,
+        content_sha256=content.hex(),
+        subject=subject,
+    )
+    if rule == "I1":
+        fx.raise_alert(
+            kind="raw_span_rewritten" if reason != "conflicting_content" else "record_conflict",
+            rule="I1",
+            severity="page" if reason == IMMUTABLE or reason == "span_id_reused" else "ticket",
+            subject=f"span:{subject}",
+            reason=reason,
+        )
+    return Step(fx.draft, decision, tuple(fx.alerts))
+
+
+def _internal_error(view: Rows, record: AnyRecord, content: bytes, error: Exception) -> Step:
+    fx = Effects(view, scope=record.scope, session=record.session, cause=record.id)
+    fx.unclear(f"internal_error:{record.id}")
+    fx.set_scope(rules_version=fx.row.rules_version)
+    result = _reject(fx, record, content, f"internal_error:{type(error).__name__}", "", "")
+    fx.raise_alert(
+        kind="internal_error",
+        rule="P4",
+        severity="page",
+        subject=f"record:{record.id}",
+        reason=f"{type(error).__name__} while folding this record; it changed nothing",
+    )
+    fx.settle_trust()
+    return Step(fx.draft, result.decision, tuple(fx.alerts), error=error)
+
+
+def reject_unfoldable(view: Rows, *, scope: str, content_sha256: str, reason: str) -> Step:
+    """Bytes that cannot be folded are quarantined whole: rejected once, their scope unknown, the rest goes on."""
+    fx = Effects(view, scope=scope, session="", cause=digest("unfoldable", scope, content_sha256).hex())
+    mark = rejection_id(scope, content_sha256)
+    if view.get(SEEN, bytes.fromhex(mark)) is not None:
+        return Step(Draft(view), duplicate=True)
+    fx.draft.put(SEEN, bytes.fromhex(mark), SeenRow(content=bytes.fromhex(content_sha256)[:16], refused=True))
+    fx.unclear(f"unreadable_record:{content_sha256[:16]}")
+    decision = RecordRejected(
+        id=mark,
+        scope=scope,
+        session="",
+        request=fx.cause,
+        rules_version=fx.row.rules_version or RULES_VERSION,
+        output_seq=fx.next_output(),
+        reason=reason,
+        content_sha256=content_sha256,
+    )
+    fx.raise_alert(
+        kind="record_unreadable",
+        rule="P1",
+        severity="page",
+        subject=f"content:{content_sha256}",
+        reason=reason,
+    )
+    fx.settle_trust()
+    return Step(fx.draft, decision, tuple(fx.alerts))

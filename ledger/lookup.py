@@ -1,0 +1,174 @@
+"""Typed look-ups over the rows of one scope: names in, rows out. No rule is stated here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import cast
+
+from ledger.rules.carriers import CarrierCount
+from ledger.rules.floors import FLOORS
+from ledger.state import (
+    FACT,
+    FACT_IN_SESSION,
+    FACT_KEY_BYTES,
+    FACT_VALUE,
+    ONLY,
+    PLACE,
+    REQUEST,
+    SCOPE,
+    SESSION,
+    SESSION_NAME,
+    SPAN,
+    SPAN_FACTS,
+    SUMMARY,
+    WINDOW,
+    FactInSessionRow,
+    FactRow,
+    RequestRow,
+    Rows,
+    ScopeRow,
+    SessionRow,
+    SpanFactsRow,
+    SpanRow,
+    SummaryRow,
+    name_key,
+    ordinal_key,
+    value_key,
+)
+from schemas.decisions import Ratio
+from schemas.facts import Fact, FactClass, FactKind
+from schemas.records import SpanRange
+
+NO_SCOPE = ScopeRow()
+NO_REFS = SpanFactsRow()
+NOWHERE = FactInSessionRow()
+
+
+def scope_row(view: Rows) -> ScopeRow:
+    """The scope's row, or an empty one for a scope without records."""
+    return view.get(SCOPE, ONLY) or NO_SCOPE
+
+
+def session_row(view: Rows, session: str) -> SessionRow | None:
+    """A session by id."""
+    return view.get(SESSION, name_key(session))
+
+
+def span_row(view: Rows, span: str) -> SpanRow | None:
+    """A raw span by id."""
+    return view.get(SPAN, name_key(span))
+
+
+def span_facts(view: Rows, carrier: str) -> SpanFactsRow:
+    """The facts listed for a span or summary."""
+    return view.get(SPAN_FACTS, name_key(carrier)) or NO_REFS
+
+
+def summary_row(view: Rows, summary: str) -> SummaryRow | None:
+    """A summary by id."""
+    return view.get(SUMMARY, name_key(summary))
+
+
+def request_row(view: Rows, session: str, request: str) -> RequestRow | None:
+    """A request by session and request id."""
+    return view.get(REQUEST, name_key(session, request))
+
+
+def fact_row(view: Rows, fact: bytes) -> FactRow | None:
+    """A fact by key."""
+    return view.get(FACT, fact)
+
+
+def fact_in_session(view: Rows, fact: bytes, session: SessionRow) -> FactInSessionRow:
+    """What one session has of a fact."""
+    return view.get(FACT_IN_SESSION, fact + ordinal_key(session.ordinal)) or NOWHERE
+
+
+def is_referred(row: FactRow) -> bool:
+    """A scope refers to a fact until it was dropped on purpose or its validity ended (design section 3)."""
+    return not row.tombstone and not row.expired
+
+
+def carrier_count(view: Rows, fact: bytes, row: FactRow, session: SessionRow) -> CarrierCount:
+    """Carriers of a fact that this session can reach; what may leave by a pending grant counts as gone."""
+    mine = fact_in_session(view, fact, session)
+    return CarrierCount(
+        raw_window=mine.window - mine.leaving,
+        raw_stored=row.stored - row.leaving_store,
+        external=row.external,
+        verbatim=mine.verbatim,
+        equivalent=mine.equivalent,
+    )
+
+
+def as_fact(row: FactRow) -> Fact:
+    """The fact as its manifest stated it."""
+    return Fact(
+        id=row.id,
+        cls=cast(FactClass, row.cls),
+        start=row.start,
+        end=row.end,
+        value=row.value,
+        subject=row.subject,
+        polarity="negated" if row.polarity == "negated" else "affirmed",
+        quantifier=row.quantifier,
+        hedge=row.hedge,
+        kind=cast(FactKind, row.kind),
+        context=row.context,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+    )
+
+
+def floors_in_force(scope: ScopeRow) -> Mapping[FactClass, Ratio]:
+    """The floors of the rules version with the scope's policy laid over them (rule F1)."""
+    floors = dict(FLOORS)
+    for key, value in scope.policy:
+        if key.startswith("floor."):
+            ratio = Fraction(value)
+            floors[cast(FactClass, key.removeprefix("floor."))] = (ratio.numerator, ratio.denominator)
+    return floors
+
+
+def window_spans(view: Rows, session: SessionRow) -> Iterator[SpanRow]:
+    """Spans that are in the session's window now, in recording order."""
+    for _, place in view.walk(WINDOW, ordinal_key(session.ordinal)):
+        row = span_row(view, place.span)
+        if row is not None:
+            yield row
+
+
+def spans_in(view: Rows, session: SessionRow, ranges: Iterable[SpanRange]) -> Iterator[SpanRow]:
+    """Spans of the session that the ranges name, in the order of the ranges. Ends that were never recorded name nothing."""
+    for span_range in ranges:
+        first, last = span_row(view, span_range.first), span_row(view, span_range.last)
+        if first is None or last is None or first.session != session.ordinal or last.session != session.ordinal:
+            continue
+        group = ordinal_key(session.ordinal)
+        for key, place in view.walk(PLACE, group, ordinal_key(session.ordinal, first.ordinal)):
+            if int.from_bytes(key[len(group) :], "big") > last.ordinal:
+                break
+            row = span_row(view, place.span)
+            if row is not None:
+                yield row
+
+
+def facts_by_value(view: Rows, cls: str, value: str) -> Iterator[FactRow]:
+    """Facts of the class with this canonical value, whatever their subject."""
+    for _, marker in view.walk(FACT_VALUE, value_key(cls, value)):
+        row = fact_row(view, marker.fact)
+        if row is not None:
+            yield row
+
+
+def sessions_of(view: Rows, fact: bytes) -> Iterator[tuple[int, FactInSessionRow]]:
+    """Sessions, by ordinal, that have or had the fact."""
+    for key, row in view.walk(FACT_IN_SESSION, fact):
+        yield int.from_bytes(key[FACT_KEY_BYTES:], "big"), row
+
+
+def session_name(view: Rows, ordinal: int) -> str:
+    """The id of the session with this ordinal."""
+    row = view.get(SESSION_NAME, ordinal_key(ordinal))
+    return row.span if row is not None else ""

@@ -1,0 +1,96 @@
+"""What a program gets when the ledger says no: one base, four kinds with the names the seeds gave them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ledger.errors import LedgerError
+from schemas.decisions import AnyDecision, Evidence, WouldPass
+
+
+class QuotedEvidence(msgspec.Struct, frozen=True):
+    """Evidence of a decision with the words it points at: the fact as it was said, and what the summary says of it."""
+
+    evidence: Evidence
+    fact_text: str
+    summary_text: str = ""
+
+
+class Refused(LedgerError):
+    """A request was refused. Nothing has changed; `would_pass` says what would pass.
+
+    `decision` is the recorded decision, `rule` the code of the rule that settled it, `evidence` the facts concerned.
+    """
+
+    def __init__(self, decision: AnyDecision, evidence: tuple[QuotedEvidence, ...] = ()) -> None:
+        self.decision = decision
+        self.rule = decision.rule
+        self.reason = decision.reason
+        self.evidence = evidence
+        self.would_pass: WouldPass = getattr(decision, "would_pass", WouldPass())
+        super().__init__(_message(decision, evidence), hint=_hint(self.would_pass))
+
+
+class LosslessRetrievalBoundaryError(Refused):
+    """Identity or trust (rules I and T, seed 1): the request would change what a raw span is, or rests on retrieval that
+    cannot be trusted.
+    """
+
+
+class UnanchoredReconstitutionError(Refused):
+    """Carriers (rules C, seed 2): a fact would be left without a carrier."""
+
+
+class RecallFloorViolation(Refused):
+    """Recall floors (rules F, seed 3): a summary keeps less of a class than its floor."""
+
+
+class RehydrationBoundaryError(Refused):
+    """Rehydration (rules R, seed 5): a claim cannot be substantiated at the point of use."""
+
+
+class AnswerUnknown(LedgerError):
+    """No decision arrived in time, so the request was withdrawn; a grant that comes later is not counted (P5)."""
+
+    exit_code = 3
+
+
+_KINDS: dict[str, type[Refused]] = {
+    "I": LosslessRetrievalBoundaryError,
+    "T": LosslessRetrievalBoundaryError,
+    "C": UnanchoredReconstitutionError,
+    "F": RecallFloorViolation,
+    "R": RehydrationBoundaryError,
+}
+
+
+def refusal(decision: AnyDecision, evidence: tuple[QuotedEvidence, ...] = ()) -> Refused:
+    """The error for a refusing decision, by the family of its rule. One that only has to wait is a plain `Refused`."""
+    if decision.reason.startswith("pending:"):
+        return Refused(decision, evidence)
+    return _KINDS.get(decision.rule[:1], Refused)(decision, evidence)
+
+
+def _message(decision: AnyDecision, evidence: tuple[QuotedEvidence, ...]) -> str:
+    lines = [f"{decision.rule} {decision.reason}: request {decision.request_id or decision.request} is refused"]
+    for item in evidence[:5]:
+        said = f"; the summary says {item.summary_text!r}" if item.summary_text else ""
+        lines.append(f"  {item.evidence.outcome} {item.evidence.cls}: {item.fact_text!r} ({item.evidence.span}){said}")
+    if decision.evidence_total > len(evidence[:5]):
+        lines.append(f"  … {decision.evidence_total} facts in all")
+    return "\n".join(lines)
+
+
+def _hint(ways: WouldPass) -> str:
+    parts = []
+    if ways.carry_facts:
+        parts.append(f"carry {len(ways.carry_facts)} facts in the summary, or tombstone them")
+    if ways.skip_spans:
+        parts.append(f"or leave out spans {', '.join(ways.skip_spans[:5])}")
+    if ways.prefer_would_evict:
+        parts.append(f"mode prefer would evict {', '.join(ways.prefer_would_evict[:5])}")
+    if ways.record_first:
+        parts.append(f"record first {', '.join(ways.record_first[:5])}")
+    if ways.wait_for:
+        parts.append(f"wait for request {ways.wait_for}, or withdraw it")
+    return "; ".join(parts)

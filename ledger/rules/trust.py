@@ -1,0 +1,67 @@
+"""Trust (rule T1, seed 1): what may be said of a scope's retrieval. Exact decimals and counts, no float."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Literal
+
+TrustState = Literal["lossless", "degraded", "unknown"]
+
+AUDIT_WINDOW = 50
+"""T2: compactions that one passed audit vouches for (seed 1's text). A larger window trusts older evidence."""
+
+HIT_RATE_RISE_MAX = Decimal("0.15")
+"""T1: largest relative rise over one pass that is not suspicious (seed 1). A collapsed index matches more, not less."""
+
+
+def trust(
+    *, degraded: tuple[str, ...], unclear: tuple[str, ...], store: str, audits_passed: int, since_audit: int, window: int
+) -> tuple[TrustState, tuple[str, ...]]:
+    """T1: the state with all its reasons. Degraded outranks unknown, is sticky, and reasons list both.
+
+    *Lossless* needs a declared store and an audit that passed in the window (P6).
+    """
+    reasons = list(unclear)
+    if store == "none":
+        reasons.append("no_declared_store")
+    if not audits_passed:
+        reasons.append("no_audit_passed")
+    elif since_audit >= window:
+        reasons.append("no_audit_in_window")
+    if degraded:
+        return "degraded", (*degraded, *reasons)
+    return ("unknown", tuple(reasons)) if reasons else ("lossless", ())
+
+
+def hit_rate_change(before: str, after: str) -> Decimal | None:
+    """T1: relative change of the hit rate over one pass, or None without two rates that compare."""
+    try:
+        old, new = Decimal(before), Decimal(after)
+    except InvalidOperation:
+        return None
+    return (new - old) / old if old > 0 else None
+
+
+def is_jump(change: Decimal | None) -> bool:
+    """T1: a hit rate that rises by more than 15 % over one pass is a red flag, not a green one."""
+    return change is not None and change > HIT_RATE_RISE_MAX
+
+
+def retrieval_fault(*, status: str, has_provenance: bool, raw: bool | None, expected_raw: bool) -> str:
+    """T1: why one retrieval degrades its scope, or the empty string.
+
+    An empty value for a live key is an error and never context; a hit without provenance, or on a summary where raw was
+    expected, cannot be relied on.
+    """
+    if status == "empty":
+        return "empty_value_for_live_key"
+    if status == "ok" and not has_provenance:
+        return "result_without_provenance"
+    if status == "ok" and expected_raw and raw is False:
+        return "summary_where_raw_was_expected"
+    return ""
+
+
+def reading_fault(unread: int, conflicts: int) -> tuple[str, ...]:
+    """T1: unread or conflicting transcript lines degrade what rests on the reading."""
+    return (("unread_transcript_lines",) if unread else ()) + (("conflicting_transcript_lines",) if conflicts else ())

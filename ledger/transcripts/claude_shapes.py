@@ -1,0 +1,189 @@
+"""The shapes of Claude Code's lines, and what a line puts into the window."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ledger.transcripts.texts import Content, Piece, action_of, call_text, is_injected, raw_text, result_text
+from schemas.records import Role
+
+
+class Usage(msgspec.Struct, gc=False):
+    """Token counts of one response; repeated on each of its lines."""
+
+    input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+    def window(self) -> int:
+        """Tokens that stood in the window when the response was asked for."""
+        return (self.input_tokens or 0) + (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
+
+
+class MessageBody(msgspec.Struct, gc=False):
+    """The `message` of a user or assistant line."""
+
+    content: Content = None
+    id: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+
+
+class Segment(msgspec.Struct, gc=False):
+    """The kept tail as a walk along parents, from tail to head."""
+
+    headUuid: str | None = None  # noqa: N815 - the format's own names
+    anchorUuid: str | None = None  # noqa: N815
+    tailUuid: str | None = None  # noqa: N815
+
+
+class Preserved(msgspec.Struct, gc=False):
+    """The kept tail as a list."""
+
+    anchorUuid: str | None = None  # noqa: N815
+    uuids: list[str] | None = None
+    allUuids: list[str] | None = None  # noqa: N815
+
+
+class CompactMetadata(msgspec.Struct, gc=False):
+    """What a boundary says of its round; older versions have trigger and `preTokens` only."""
+
+    trigger: str | None = None
+    preTokens: int | None = None  # noqa: N815
+    postTokens: int | None = None  # noqa: N815
+    preservedSegment: Segment | None = None  # noqa: N815
+    preservedMessages: Preserved | None = None  # noqa: N815
+
+
+class Line(msgspec.Struct, gc=False):
+    """One line. Fields that decide nothing here are not named, so that they may change."""
+
+    type: str = ""
+    subtype: str | None = None
+    uuid: str | None = None
+    parentUuid: str | None = None  # noqa: N815
+    logicalParentUuid: str | None = None  # noqa: N815
+    sessionId: str | None = None  # noqa: N815
+    agentId: str | None = None  # noqa: N815
+    isSidechain: bool | None = None  # noqa: N815
+    isMeta: bool | None = None  # noqa: N815
+    isCompactSummary: bool | None = None  # noqa: N815
+    isApiErrorMessage: bool | None = None  # noqa: N815
+    timestamp: str | None = None
+    version: str | None = None
+    message: MessageBody | None = None
+    compactMetadata: CompactMetadata | None = None  # noqa: N815
+    attachment: msgspec.Raw = msgspec.Raw(b"")
+    data: msgspec.Raw = msgspec.Raw(b"")
+
+
+class AgentLine(msgspec.Struct, gc=False):
+    """A sub-agent's line inside a progress line."""
+
+    type: str = ""
+    uuid: str | None = None
+    timestamp: str | None = None
+    message: MessageBody | None = None
+
+
+class AgentProgress(msgspec.Struct, gc=False):
+    """The `data` of a progress line of type `agent_progress`."""
+
+    type: str = ""
+    agentId: str | None = None  # noqa: N815
+    message: AgentLine | None = None
+
+
+class Skill(msgspec.Struct, gc=False):
+    """A skill whose text was put into the window."""
+
+    content: str | None = None
+
+
+class AttachedFile(msgspec.Struct, gc=False):
+    """A file, or memory, whose text was put into the window."""
+
+    content: str | None = None
+    file: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Attachment(msgspec.Struct, gc=False):
+    """The `attachment` of an attachment line, whatever its type."""
+
+    type: str = ""
+    content: msgspec.Raw = msgspec.Raw(b"")
+    text: str | None = None
+    snippet: str | None = None
+    prompt: msgspec.Raw = msgspec.Raw(b"")
+    commandMode: str | None = None  # noqa: N815
+    skills: list[Skill] | None = None
+    addedBlocks: list[str] | None = None  # noqa: N815
+
+
+_agent_progress = msgspec.json.Decoder(AgentProgress)
+_attachment = msgspec.json.Decoder(Attachment)
+_attached = msgspec.json.Decoder(str | list[str] | AttachedFile | None)
+_file = msgspec.json.Decoder(AttachedFile)
+
+
+def pieces_of(content: Content, *, assistant: bool, injected: bool) -> list[Piece]:
+    """A message's pieces in order: the speaker's own text as one, text that a runtime put there as another, then tools."""
+    if content is None:
+        return []
+    if isinstance(content, str):
+        if not content.strip():
+            return []
+        role: Role = "assistant" if assistant else "user"
+        return [("system" if injected or (not assistant and is_injected(content)) else role, content, ())]
+    own: list[str] = []
+    foreign: list[str] = []
+    tools: list[Piece] = []
+    actions: list[str] = []
+    for block in content:
+        if block.type == "text":
+            if block.text and block.text.strip():
+                (foreign if injected or (not assistant and is_injected(block.text)) else own).append(block.text)
+        elif block.type in {"tool_use", "server_tool_use"}:
+            name = block.name or "tool"
+            actions.append(action_of(name, bytes(block.input)))
+            tools.append(("tool", call_text(name, bytes(block.input)), (actions[-1],)))
+        elif block.type.endswith("tool_result"):
+            result = result_text(block.content)
+            if result.strip():
+                tools.append(("tool", result, ()))
+    pieces: list[Piece] = []
+    if own:
+        pieces.append(("assistant" if assistant else "user", "\n\n".join(own), tuple(actions)))
+    if foreign:
+        pieces.append(("system", "\n\n".join(foreign), ()))
+    return pieces + tools
+
+
+def attachment_text(raw: msgspec.Raw) -> tuple[Role, str]:
+    """What an attachment put into the window. A prompt that the user typed while the agent was busy is the user's own words."""
+    try:
+        value = _attachment.decode(raw)
+        if value.type == "queued_command":
+            text = raw_text(value.prompt)
+            own = value.commandMode in {None, "prompt"} and not is_injected(text)
+            return ("user" if own else "system"), text if text.strip() else ""
+        texts = [value.text or "", value.snippet or "", *(value.addedBlocks or ())]
+        texts += [skill.content or "" for skill in value.skills or ()]
+        if bytes(value.content):
+            texts += _attached_texts(value.content)
+    except msgspec.DecodeError:
+        return "system", ""
+    return "system", "\n\n".join(text for text in texts if text.strip())
+
+
+def _attached_texts(raw: msgspec.Raw) -> list[str]:
+    try:
+        content = _attached.decode(raw)
+        if isinstance(content, AttachedFile):
+            inner = _file.decode(content.file) if bytes(content.file) else content
+            return [inner.content or ""]
+    except msgspec.DecodeError:
+        return []
+    if content is None:
+        return []
+    return [content] if isinstance(content, str) else content

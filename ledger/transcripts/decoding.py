@@ -1,0 +1,267 @@
+"""Lines to objects of one format. The fast path is one msgspec call; what fails there is mended where that is safe.
+
+Nothing that a reader uses is lost in silence: each line of which anything could not be read, or only by changing its bytes, is named with one of
+
+    line_too_long              over the limit of `lines.py`; its bytes were hashed, not kept
+    half_written               the last line, without LF, is no whole object
+    truncated_record           an object breaks off, and the next line does not continue it
+    record_over_several_lines  unescaped line breaks inside one object; the lines were joined, or could not be
+    two_records_on_one_line    an object breaks off in the middle of a line; whole objects around the break were read
+    invalid_utf8               bytes that are no UTF-8 were replaced by U+FFFD
+    nul_bytes                  NUL bytes were left out
+    control_characters         unescaped control characters inside a string were escaped
+    nested_too_deep            deeper than the decoder goes
+    not_an_object              valid JSON, but no object
+    unexpected_shape           an object whose fields have other types than this format's
+    not_json                   anything else
+
+Two whole objects on one line are no fault, and neither is half a surrogate pair (writers cut strings inside a character): it is
+read as U+FFFD.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from ledger.transcripts.lines import PhysicalLine
+from ledger.transcripts.model import Unread
+
+T = TypeVar("T")
+
+JOIN_LINES_MAX = 2000
+JOIN_BYTES_MAX = 4 << 20
+JOIN_TRIES_MAX = 64
+"""How far a broken-off object is followed over further lines, and how often the whole is tried. More is a damaged file, not a
+line break in a tool's output, and a hostile file must not cost more than this.
+"""
+
+SALVAGE_TRIES_MAX = 32
+"""How many later starts of an object on a broken line are tried; keeps a hostile line linear."""
+
+_STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+_TOKEN = re.compile(_STRING + rb"|[{}\[\]]", re.DOTALL)
+_QUOTED = re.compile(_STRING, re.DOTALL)
+_CONTROL = re.compile(rb"[\x00-\x1f]")
+_START = re.compile(rb'\{"(?:type|parentUuid|timestamp|uuid|sessionId|id)"')
+_PAIR_OR_HALF = re.compile(rb"(\\\\)|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_BLANK = b" \t\r\n"
+
+DECODE_FAULTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class _Head(msgspec.Struct):
+    type: Any = None
+
+
+_head = msgspec.json.Decoder(_Head)
+
+
+def _whole_surrogates(data: bytes) -> bytes:
+    """Halves of surrogate pairs, written as escapes, become U+FFFD."""
+    return _PAIR_OR_HALF.sub(lambda match: match[0] if match[1] or match[2] else rb"\ufffd", data)
+
+
+def _escape_controls(data: bytes) -> bytes:
+    """Control characters inside strings become escapes; outside they are blanks already or stay as they are."""
+
+    def escape(match: re.Match[bytes]) -> bytes:
+        text = match[0]
+        return _CONTROL.sub(lambda c: b"\\u%04x" % c[0][0], text) if _CONTROL.search(text) else text
+
+    return _QUOTED.sub(escape, data)
+
+
+def split_objects(data: bytes) -> list[tuple[int, int]]:
+    """Where whole top-level objects stand in `data`, by brackets outside strings; what lies between them is not looked at."""
+    found: list[tuple[int, int]] = []
+    depth = start = 0
+    for token in _TOKEN.finditer(data):
+        mark = token[0]
+        if mark in (b"{", b"["):
+            if depth == 0:
+                start = token.start()
+            depth += 1
+        elif mark in (b"}", b"]"):
+            depth -= 1
+            if depth == 0 and mark == b"}":
+                found.append((start, token.end()))
+            depth = max(depth, 0)
+    return found
+
+
+class LineDecoder(Generic[T]):
+    """Decodes the lines of one file into `shape`, mending where it can.
+
+    `matters(type)` says whether a line of that type holds anything the reader uses: another one with unforeseen fields is no
+    fault. `is_record(value)` says whether a value found behind a break is a record and not a part of one.
+    """
+
+    def __init__(self, shape: type[T], matters: Callable[[str], bool], is_record: Callable[[T], bool]) -> None:
+        self._decoder = msgspec.json.Decoder(shape)
+        self._decode = self._decoder.decode
+        self._matters = matters
+        self._is_record = is_record
+        self._waiting: list[PhysicalLine] = []
+        self._waiting_bytes = 0
+        self._tries = 0
+        self.unread: list[Unread] = []
+
+    def feed(self, line: PhysicalLine) -> list[tuple[T, PhysicalLine]]:
+        """The objects that this line completes, each with the bytes it stands on. Faults are added to `unread`."""
+        data = line.data
+        try:
+            value = self._decode(data)
+        except DECODE_FAULTS as error:
+            return self._mend(line, error)
+        if self._waiting:
+            self._give_up()
+        return [(value, line)]
+
+    def finish(self) -> None:
+        """The file has ended: what still waits is lost."""
+        self._give_up()
+
+    def _report(self, line: PhysicalLine, reason: str) -> None:
+        self.unread.append(Unread(line=line.number, reason=reason, sha256=line.sha256))
+
+    def _give_up(self) -> None:
+        lost = [line for line in self._waiting if line.data.strip(_BLANK)]
+        for line in lost:
+            reason = "record_over_several_lines" if len(lost) > 1 else "truncated_record"
+            self._report(line, reason if line.ended else "half_written")
+        self._forget()
+
+    def _forget(self) -> None:
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self._tries = 0
+
+    def _mend(self, line: PhysicalLine, error: Exception) -> list[tuple[T, PhysicalLine]]:
+        if line.too_long:
+            self._report(line, "line_too_long")
+            return []
+        if not line.data.strip(_BLANK):
+            return self._wait(line) if self._waiting else []
+        if isinstance(error, RecursionError):
+            self._report(line, "nested_too_deep")
+            return []
+        if isinstance(error, msgspec.ValidationError):
+            self._other_shape(line)
+            return []
+        whole = self._clean(line)
+        if whole is not None:
+            self._give_up()
+            return [(whole, line)]
+        found = self._objects(line)
+        if found is not None:
+            self._give_up()
+            return found
+        return self._wait(line)
+
+    def _other_shape(self, line: PhysicalLine) -> None:
+        """Valid so far, with other types than expected: a fault only where the reader would have used the line."""
+        try:
+            kind = _head.decode(line.data).type
+        except msgspec.ValidationError:
+            self._report(line, "not_an_object")
+        except DECODE_FAULTS:
+            self._report(line, "not_json")
+        else:
+            if not isinstance(kind, str) or self._matters(kind):
+                self._report(line, "unexpected_shape")
+
+    def _clean(self, line: PhysicalLine) -> T | None:
+        """The one object of a line whose bytes need mending, with the fault reported unless nothing is lost by it."""
+        data, reason = _whole_surrogates(line.data), ""
+        if b"\0" in data:
+            data, reason = data.replace(b"\0", b""), "nul_bytes"
+        if not data.isascii():
+            try:
+                str(data, "utf-8")
+            except UnicodeDecodeError:
+                data, reason = data.decode("utf-8", "replace").encode(), "invalid_utf8"
+        try:
+            value = self._decode(data)
+        except DECODE_FAULTS:
+            try:
+                value = self._decode(_escape_controls(data))
+                reason = reason or "control_characters"
+            except DECODE_FAULTS:
+                return None
+        if reason:
+            self._report(line, reason)
+        return value
+
+    def _try(self, part: PhysicalLine) -> T | None:
+        try:
+            value = self._decode(part.data)
+            str(part.data, "utf-8")
+            return value
+        except DECODE_FAULTS:
+            return None
+
+    def _objects(self, line: PhysicalLine) -> list[tuple[T, PhysicalLine]] | None:
+        """Whole objects of a line that holds more than one, or a broken one and others. None where there is not one."""
+        found: list[tuple[T, PhysicalLine]] = []
+        at, broken = 0, False
+        for start, end in split_objects(line.data):
+            part = line.part(start, end)
+            value = self._try(part)
+            if value is None or not self._is_record(value):
+                broken = True
+                continue
+            broken = broken or bool(line.data[at:start].strip(_BLANK))
+            found.append((value, part))
+            at = end
+        rest = line.data[at:]
+        if rest.strip(_BLANK):
+            broken = True
+            for match in islice(_START.finditer(rest, 0 if found else 1), SALVAGE_TRIES_MAX):
+                part = line.part(at + match.start(), line.length)
+                value = self._try(part)
+                if value is not None and self._is_record(value):
+                    found.append((value, part))
+                    break
+        if not found:
+            return None
+        if broken:
+            self._report(line, "two_records_on_one_line" if line.ended else "half_written")
+        return found
+
+    def _wait(self, line: PhysicalLine) -> list[tuple[T, PhysicalLine]]:
+        """Hold a broken-off object, and try whether this line completes the one that waits."""
+        if not self._waiting and not _broken_off(line.data):
+            self._report(line, "not_json" if line.ended else "half_written")
+            return []
+        self._waiting.append(line)
+        self._waiting_bytes += line.length
+        if len(self._waiting) > JOIN_LINES_MAX or self._waiting_bytes > JOIN_BYTES_MAX or self._tries > JOIN_TRIES_MAX:
+            self._give_up()
+            return []
+        if len(self._waiting) == 1 or not line.data.rstrip(_BLANK).endswith(b"}"):
+            return []
+        self._tries += 1
+        raw = b"\n".join(waiting.data for waiting in self._waiting)
+        joined = PhysicalLine(self._waiting[0].number, self._waiting[0].start, raw, len(raw), line.ended)
+        try:
+            value = self._decode(_escape_controls(_whole_surrogates(raw)))
+            str(raw, "utf-8")
+        except DECODE_FAULTS:
+            return []
+        for waiting in self._waiting:
+            self._report(waiting, "record_over_several_lines")
+        self._forget()
+        return [(value, joined)]
+
+
+def _broken_off(data: bytes) -> bool:
+    """Does this begin like an object and end inside it? Something that closes as often as it opens cannot be continued."""
+    if not data.lstrip(_BLANK).startswith(b"{"):
+        return False
+    spans = split_objects(data)
+    return not spans or bool(data[spans[-1][1] :].strip(_BLANK))

@@ -1,0 +1,215 @@
+"""Whose words are these? Content blocks to pieces, injected text told from the user's, a summary from an error in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from schemas.records import Role, SummaryState
+
+ACTION_CHARS_MAX = 160
+"""An action is a label for a person: its first line, cut here."""
+
+Piece = tuple[Role, str, tuple[str, ...]]
+"""Role, text and actions of one piece of an entry."""
+
+
+class TextBlock(msgspec.Struct, gc=False):
+    """A block of a tool's result. Images and the like have no text."""
+
+    type: str = ""
+    text: str | None = None
+
+
+Result = str | list[TextBlock] | TextBlock | None
+
+
+class Block(msgspec.Struct, gc=False):
+    """One content block. Only what is used is named; thinking, images and signatures are passed over undecoded."""
+
+    type: str = ""
+    text: str | None = None
+    name: str | None = None
+    input: msgspec.Raw = msgspec.Raw(b"")
+    content: Result = None
+    data: msgspec.Raw = msgspec.Raw(b"")
+    encrypted_content: str | None = None
+
+
+_result = msgspec.json.Decoder(Result)
+_strings = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_string = msgspec.json.Decoder(str)
+
+Content = str | list[Block] | None
+
+
+def result_text(result: Result) -> str:
+    """The readable text of a tool's result: a string, or the text blocks of a list. Images and other blocks have none."""
+    if isinstance(result, str):
+        return result
+    if result is None:
+        return ""
+    if isinstance(result, TextBlock):
+        return result.text or ""
+    return "\n".join([block.text for block in result if block.text])
+
+
+def raw_text(raw: msgspec.Raw) -> str:
+    """The same for one that is not decoded yet; JSON of another shape stands for itself."""
+    data = bytes(raw)
+    try:
+        return result_text(_result.decode(data)) if data else ""
+    except msgspec.DecodeError:
+        return compact_json(data)
+
+
+def compact_json(data: bytes) -> str:
+    """JSON without blanks between tokens and without needless escapes, so that the same call is the same text everywhere."""
+    if b"\\u" in data:
+        try:
+            return msgspec.json.encode(msgspec.json.decode(data)).decode()
+        except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):
+            pass
+    try:
+        return msgspec.json.format(data, indent=-1).decode("utf-8", "replace")
+    except msgspec.MsgspecError:
+        return data.decode("utf-8", "replace")
+
+
+def text_of(content: Content) -> str:
+    """All text blocks of a message, in order."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(block.text for block in content if block.text)
+
+
+# --- Actions -----------------------------------------------------------------------------------------------------------------
+
+_ARGUMENTS = ("file_path", "path", "notebook_path", "command", "cmd", "pattern", "query", "url", "skill", "description")
+
+
+def call_text(name: str, arguments: bytes) -> str:
+    """The compact JSON of a tool call."""
+    body = compact_json(arguments) if arguments else "null"
+    return f'{{"tool":{msgspec.json.encode(name).decode()},"input":{body}}}'
+
+
+def action_of(name: str, arguments: bytes) -> str:
+    """`Edit src/app.py`, `Bash cargo test`: the tool, and what it was pointed at."""
+    try:
+        fields = _strings.decode(arguments)
+    except msgspec.DecodeError:
+        return name
+    for key in _ARGUMENTS:
+        if key in fields:
+            try:
+                target = _string.decode(fields[key])
+            except msgspec.DecodeError:
+                target = compact_json(bytes(fields[key]))
+            first = target.strip().split("\n", 1)[0]
+            return f"{name} {first}"[:ACTION_CHARS_MAX]
+    return name
+
+
+# --- Injected text -----------------------------------------------------------------------------------------------------------
+
+INJECTED_TAGS: tuple[str, ...] = (
+    # Commands of the user to the tool, and their output
+    "command-name", "command-message", "command-args", "command-contents", "local-command-stdout", "local-command-stderr",
+    "local-command-caveat", "bash-input", "bash-stdout", "bash-stderr", "user_shell_command",
+    # What a runtime puts in front of the model
+    "system-reminder", "task-notification", "ide_opened_file", "ide_selection", "ide_diagnostics", "user-prompt-submit-hook",
+    "session-start-hook", "post-tool-use-hook", "background-task-input", "teammate-message", "new-diagnostics",
+    "environment_context", "user_instructions", "recommended_plugins", "subagent_notification", "turn_aborted", "skill",
+    "permissions instructions", "collaboration_mode", "skills_instructions", "apps_instructions", "plugins_instructions",
+    "app-context", "multi_agent_mode", "model_switch", "realtime_conversation", "hook_prompt",
+)  # fmt: skip
+"""Tags that begin a text which a runtime wrote in the user's role."""
+
+_INJECTED = re.compile(r"\s*<(?:%s)[>\s]" % "|".join(map(re.escape, INJECTED_TAGS)), re.ASCII)
+_INJECTED_HEADS: tuple[str, ...] = (
+    "Caveat: The messages below were generated by the user while running local commands.",
+    "[Request interrupted by user",
+    "# AGENTS.md instructions",
+    "<INSTRUCTIONS>",
+)
+_COMMAND = re.compile(r"\s*/compact(?:\s|$)", re.ASCII)
+
+SUMMARY_HEADS: tuple[str, ...] = (
+    "This session is being continued from a previous conversation that ran out of context",
+    "Another language model started to solve this problem and produced a summary of its thinking process",
+)
+"""How runtimes begin a summary that they put into the user's role."""
+
+
+def is_injected(text: str) -> bool:
+    """Was this written by a runtime, by a command or by a hook, in the user's role?"""
+    return bool(
+        text.startswith(_INJECTED_HEADS) or text.startswith(SUMMARY_HEADS) or _INJECTED.match(text) or _COMMAND.match(text)
+    )
+
+
+# --- Summaries ---------------------------------------------------------------------------------------------------------------
+
+ERROR_CHARS_MAX = 600
+"""An error message in place of a summary is short; a real summary that speaks of errors is not."""
+
+_ERRORS: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(pattern, re.ASCII | re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        (
+            r"(?:the )?(?:context )?(?:summary|summari[sz]ation|summari[sz]er|compaction|compression|condensation)"
+            r"(?: (?:generation|request|step|call))? (?:has )?(?:failed|errored|timed out|aborted|was aborted|could not|unavailable)"
+        ),
+        (
+            r"(?:error|failed|failure|unable|could not|couldn't|cannot|can't)\b.{0,24}"
+            r"\b(?:summari[sz]\w*|summary|compact\w*|condens\w*|compress\w*)\b"
+        ),
+        (
+            r"(?:api |http |request |internal server |gateway |upstream |model )?error\b.{0,80}(?:\b[45]\d\d\b"
+            r"|time-?out|timed out|overload|rate.?limit|connection|unavailable|too long|abort|quota|unauthori[sz]ed)"
+        ),
+        r"api error\b",
+        r"(?:http )?[45]\d\d\b[ :]",
+        r"(?:request|connection|gateway|stream) (?:timed out|time-?out|failed|aborted|error|closed|reset)",
+        r"(?:prompt|input|conversation|context|request) (?:is |was )?too long",
+        r"(?:rate limit|quota|usage limit)\b.{0,40}(?:exceeded|reached)",
+        r"(?:overloaded|service unavailable|bad gateway|internal server error|credit balance is too low|invalid api key)",
+        r"\{\s*\"(?:type\"\s*:\s*\"error\"|error\"\s*:)",
+        r"(?:traceback \(most recent call last\)|\w+(?:error|exception): )",
+    )
+)
+
+
+_LEAD_IN = re.compile(
+    r"This session is being continued from a previous conversation that ran out of context\.\s*"
+    r"(?:The summary below covers the earlier portion of the conversation\.|The conversation is summarized below:)?\s*"
+    r"(?:(?:Summary|Analysis):)?\s*"
+    r"|Another language model started to solve this problem and produced a summary of its thinking process\."
+    r"(?:.{0,600}?own analysis:)?\s*",
+    re.ASCII | re.DOTALL,
+)
+
+
+def summary_body(text: str) -> str:
+    """The text without the runtime's lead-in, for telling an error from a summary."""
+    body = text.strip()
+    lead_in = _LEAD_IN.match(body)
+    return body[lead_in.end() :] if lead_in else body
+
+
+def summary_state(text: str, *, opaque: bool = False, error: bool = False) -> SummaryState:
+    """Text, empty, opaque or error text. `opaque` says that something encrypted stands beside or in place of the text."""
+    body = summary_body(text)
+    if not body:
+        return "opaque" if opaque else "empty"
+    if error or (len(body) <= ERROR_CHARS_MAX and any(pattern.match(body) for pattern in _ERRORS)):
+        return "error_text"
+    return "text"
+
+
+def fingerprint(pieces: Iterable[Piece]) -> int:
+    """Decides whether a repeated id repeats its role and text. The interpreter's keyed hash: only ever compared in one run."""
+    return hash(tuple([(role, text) for role, text, _ in pieces]))

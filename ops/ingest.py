@@ -1,0 +1,125 @@
+"""Transcripts into the log: idempotent, in bounded batches, and the rest goes on where one file cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from ledger.fold import identity_mark, is_on_record
+from ledger.log import ALERTS, EVENTS, NewEntry
+from ops.store import Store
+from schemas.codec import encode
+from schemas.records import AnyRecord, CompactionObserved, SessionOpened, SpanRecorded
+
+BATCH_ENTRIES = 1000
+BATCH_BYTES = 8 << 20
+"""An append is one synced transaction; its entries are in memory at once."""
+
+
+class FileAnswer(msgspec.Struct, kw_only=True):
+    """What one file held and what of it was new."""
+
+    path: str
+    sessions: list[str] = []
+    rounds: int = 0
+    records: int = 0
+    added: int = 0
+    duplicates: int = 0
+
+
+class IngestAnswer(msgspec.Struct, kw_only=True):
+    """Totals of one ingest; a second one over the same files adds nothing."""
+
+    files: int = 0
+    skipped: int = 0
+    sessions: int = 0
+    records: int = 0
+    added: int = 0
+    duplicates: int = 0
+    rounds: int = 0
+    alerts: int | None = 0
+
+
+ReadRecords = Callable[[Path], Iterable[AnyRecord]]
+
+
+class Ingest:
+    """Appends what is not on record yet. Files are taken in the order given; each scope's records keep their order."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._appended: dict[str, set[bytes]] = {}
+        self.sessions: dict[str, None] = {}
+        self._rounds: set[str] = set()
+        self.total = IngestAnswer()
+
+    async def file(
+        self, path: str, records: Iterable[AnyRecord], progress: Callable[[int], None] = lambda _: None
+    ) -> FileAnswer:
+        """Append the new records of one file. What was appended stays appended if a later record fails."""
+        answer = FileAnswer(path=path)
+        for batch in _batches(records):
+            fresh = self._fresh(self._count(answer, batch))
+            if fresh:
+                entries = [NewEntry(record.scope, encode(record)) for record in fresh]
+                await self._store.log.append(EVENTS, entries)
+            answer.added += len(fresh)
+            answer.duplicates += len(batch) - len(fresh)
+            progress(len(batch))
+        self.total.files += 1
+        self.total.records += answer.records
+        self.total.added += answer.added
+        self.total.duplicates += answer.duplicates
+        self.total.rounds = len(self._rounds)
+        self.total.sessions = len(self.sessions)
+        return answer
+
+    def _count(self, answer: FileAnswer, batch: list[AnyRecord]) -> Iterator[AnyRecord]:
+        for record in batch:
+            answer.records += 1
+            if isinstance(record, SessionOpened) and record.session not in answer.sessions:
+                answer.sessions.append(record.session)
+                self.sessions[record.session] = None
+            if isinstance(record, CompactionObserved):
+                answer.rounds += 1
+                self._rounds.add(record.id)
+            yield record
+
+    def _fresh(self, records: Iterable[AnyRecord]) -> list[AnyRecord]:
+        """Records that are neither in the log as folded so far nor appended by this run."""
+        fresh = []
+        with self._store.reading() as reading:
+            for record in records:
+                marks, mark = self._appended.setdefault(record.id, set()), identity_mark(record)
+                rows = reading.rows(record.scope)
+                if mark in marks or (rows is not None and is_on_record(rows, record)):
+                    continue
+                marks.add(mark)
+                fresh.append(record)
+        return fresh
+
+    async def finish(self, progress: Callable[[int, int], None] | None = None) -> IngestAnswer:
+        """Fold what was appended and count the alerts that it raised."""
+        before = await _end(self._store, ALERTS)
+        await self._store.fold("wait", progress)
+        self.total.alerts = await _end(self._store, ALERTS) - before
+        return self.total
+
+
+async def _end(store: Store, topic: str) -> int:
+    return sum([await store.log.end(topic, partition) for partition in range(store.log.identity.partitions)])
+
+
+def _batches(records: Iterable[AnyRecord]) -> Iterator[list[AnyRecord]]:
+    batch: list[AnyRecord] = []
+    size = 0
+    for record in records:
+        batch.append(record)
+        size += len(record.text.text) if isinstance(record, SpanRecorded) else 1000
+        if len(batch) >= BATCH_ENTRIES or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,74 @@
+"""From what a person types to the facts it names."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ledger.errors import UsageError
+from ledger.facts import extract
+from ledger.lookup import fact_row, facts_by_value, span_facts
+from ledger.state import PLACE, SPAN, FactRow, fact_key, name_key, ordinal_key
+from ops.store import Found
+from schemas.facts import Fact
+
+
+class Named:
+    """Facts that a text or id names, and what in it the scope never saw."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, FactRow] = {}
+        self.unseen: list[Fact] = []
+        self.span = ""
+        self.measured = True
+
+
+def named_facts(found: Found, text: str) -> Named:
+    """Facts named by an id, by the whole text of a span, or by any text (contracts section 1).
+
+    A fact in the text counts as seen if the scope has it under the same id, or the same class and value with whatever subject.
+    """
+    if not text.strip():
+        raise UsageError("an empty FACT names nothing", hint="Give a fact id (f…) or the words of the fact.")
+    named = Named()
+    row = fact_row(found.rows, fact_key(text)) if text.startswith("f") else None
+    if row is not None:
+        named.rows[row.id] = row
+        return named
+    if _whole_span(found, text, named):
+        return named
+    for fact in extract(text, "user", scope_key=found.scope).facts:
+        _look_up(found, fact, named)
+    return named
+
+
+def _look_up(found: Found, fact: Fact, named: Named) -> None:
+    exact = fact_row(found.rows, fact_key(fact.id))
+    if exact is not None:
+        named.rows[exact.id] = exact
+        return
+    same = [
+        row
+        for row in facts_by_value(found.rows, fact.cls, fact.value)
+        if row.polarity == fact.polarity and (not fact.subject or not row.subject or row.subject == fact.subject)
+    ]
+    for row in same:
+        named.rows[row.id] = row
+    if not same and all(fact.id != other.id for other in named.unseen):
+        named.unseen.append(fact)
+
+
+def _whole_span(found: Found, text: str, named: Named) -> bool:
+    """Is this the whole text of a span of the session? Then it names all facts of that span, measured or not."""
+    wanted = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    for _, place in found.rows.walk(PLACE, ordinal_key(found.session.ordinal)):
+        span = found.rows.get(SPAN, name_key(place.span))
+        if span is None or span.length != len(text) or span.text_sha256 != wanted:
+            continue
+        named.span = span.id
+        named.measured = span.manifested
+        for ref in span_facts(found.rows, span.id).refs:
+            row = fact_row(found.rows, ref.fact)
+            if row is not None:
+                named.rows[row.id] = row
+        return True
+    return False

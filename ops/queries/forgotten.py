@@ -1,0 +1,223 @@
+"""What a session forgot (D1 to D3), from the index for the verdicts and from the log for the words."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+
+from ledger.facts import RULES_VERSION
+from ledger.lookup import fact_row, facts_by_value, scope_row, span_facts, span_row
+from ledger.rules.forgotten import Counts, LossRank, Note, counts, note, order
+from ledger.state import FACT_IN_SESSION, LOST, ORDINAL_BYTES, PLACE, FactRow, LostRow, SpanRow, ordinal_key
+from ops.queries.quotes import Quotes, excerpt, iso_time
+from ops.store import Found, Reading
+from schemas.facts import FactClass
+
+FOLLOWED_BY_SPANS = 8
+"""Spans after a statement in which an action counts as following it (seed 4)."""
+
+
+class Forgotten(msgspec.Struct, kw_only=True):
+    """A fact that the session no longer holds, with a place and a hash by which the quote can be checked in the file."""
+
+    fact: str
+    cls: str = msgspec.field(name="class")
+    kind: str
+    round: int
+    role: str
+    text: str
+    span: str
+    sequence: int
+    line: int | None
+    byte_start: int | None
+    byte_end: int | None
+    sha256: str
+    timestamp: str | None
+    model: str
+    followed_by: list[str]
+    acted: bool
+    outcome: str
+    summary_says: str
+    reversed_at: str | None
+
+
+class Receipt(msgspec.Struct, kw_only=True):
+    """Where the answer comes from."""
+
+    source_path: str
+    extracted_at: str | None
+    method: str
+    rules_version: str
+    no_model: bool = True
+
+
+class ForgottenAnswer(msgspec.Struct, kw_only=True):
+    """Totals over the whole session whatever the filters, and the losses that passed them."""
+
+    session_id: str
+    rounds: int
+    dropped_total: int
+    survived_in_summary: int
+    forgotten_total: int
+    tombstoned_total: int
+    unknown_total: int
+    note: Note | None
+    forgotten: list[Forgotten]
+    receipt: Receipt
+
+
+class _Loss(msgspec.Struct):
+    round: int
+    row: LostRow
+    fact: FactRow
+    span: SpanRow
+    reversed_at: str
+
+
+async def forgotten(
+    reading: Reading, found: Found, *, round_: int | None, classes: frozenset[str], limit: int
+) -> ForgottenAnswer:
+    """D1 to D3 by our own rules: facts of every class and role that left the window and have no carrier now.
+
+    `classes` holds fact classes and the kinds decided, rejected, reason; empty means all. `limit` 0 lists everything.
+    """
+    losses, tombstoned = _losses(found)
+    totals = counts(left=found.session.dropped, lost=len(losses), tombstoned=tombstoned, unknown=_unknown(found))
+    shown = [loss for loss in losses if _passes(loss, round_, classes)]
+    ranked = order(
+        (
+            LossRank(
+                loss.row.outcome, cast(FactClass, loss.fact.cls), loss.span.role, loss.span.turns[0], bool(loss.reversed_at)
+            ),
+            at,
+        )
+        for at, loss in enumerate(shown)
+    )
+    quotes = Quotes(reading, found.scope)
+    chosen = ranked if not limit else ranked[:limit]
+    return ForgottenAnswer(
+        session_id=found.session.id,
+        rounds=found.session.rounds,
+        dropped_total=totals.dropped,
+        survived_in_summary=totals.survived,
+        forgotten_total=totals.forgotten,
+        tombstoned_total=totals.tombstoned,
+        unknown_total=totals.unknown,
+        note=note(rounds=found.session.rounds, found=totals),
+        forgotten=[await _entry(found, shown[at], quotes) for at in chosen],
+        receipt=await receipt(found, quotes, "ours"),
+    )
+
+
+def _losses(found: Found) -> tuple[list[_Loss], int]:
+    """Losses that stand, and how many facts were dropped on purpose after they were lost."""
+    group = ordinal_key(found.session.ordinal)
+    losses, tombstoned = [], 0
+    for key, row in found.rows.walk(LOST, group):
+        fact = fact_row(found.rows, key[2 * ORDINAL_BYTES :])
+        span = span_row(found.rows, row.span)
+        if row.regained or fact is None or span is None:
+            continue
+        if fact.tombstone or fact.expired:
+            tombstoned += 1
+            continue
+        round_ = int.from_bytes(key[ORDINAL_BYTES : 2 * ORDINAL_BYTES], "big")
+        losses.append(_Loss(round_, row, fact, span, _reversed_at(found, fact, span)))
+    return losses, tombstoned
+
+
+def _unknown(found: Found) -> int:
+    """Facts that went with a summary that cannot be read and were not stated since."""
+    group = ordinal_key(found.session.ordinal)
+    total = 0
+    seen: set[bytes] = set()
+    for _, place in found.rows.walk(PLACE, group):
+        span = span_row(found.rows, place.span)
+        if span is None or span.in_window:
+            continue
+        for ref in span_facts(found.rows, span.id).refs:
+            if ref.fact in seen:
+                continue
+            seen.add(ref.fact)
+            mine = found.rows.get(FACT_IN_SESSION, ref.fact + group)
+            total += mine is not None and bool(mine.unknown_round)
+    return total
+
+
+def _reversed_at(found: Found, fact: FactRow, span: SpanRow) -> str:
+    """D3: the later span that states the opposite of a decision, or the empty string."""
+    if fact.cls not in ("decision", "instruction", "prohibition", "commitment"):
+        return ""
+    for cls in ("decision", "prohibition", "instruction", "commitment"):
+        for other in facts_by_value(found.rows, cls, fact.value):
+            later = span_row(found.rows, other.span)
+            if other.polarity != fact.polarity and later is not None and later.ordinal > span.ordinal:
+                return later.id
+    return ""
+
+
+def _passes(loss: _Loss, round_: int | None, classes: frozenset[str]) -> bool:
+    if round_ is not None and loss.round != round_:
+        return False
+    return not classes or loss.fact.cls in classes or bool(loss.fact.kind and loss.fact.kind in classes)
+
+
+async def _entry(found: Found, loss: _Loss, quotes: Quotes) -> Forgotten:
+    record = await quotes.span(loss.row.span)
+    source = record.source if record is not None else None
+    followed = await _followed_by(found, loss.span, quotes)
+    return Forgotten(
+        fact=loss.fact.id,
+        cls=loss.fact.cls,
+        kind=loss.fact.kind,
+        round=loss.round,
+        role=loss.span.role,
+        text=await quotes.cut(loss.row.span, loss.row.start, loss.row.end),
+        span=loss.row.span,
+        sequence=loss.span.turns[0],
+        line=source.line if source is not None else None,
+        byte_start=source.byte_start if source is not None else None,
+        byte_end=source.byte_end if source is not None else None,
+        sha256=source.sha256 if source is not None else loss.span.text_sha256,
+        timestamp=iso_time(record.time_ms) if record is not None else None,
+        model=record.model if record is not None else "",
+        followed_by=followed,
+        acted=bool(followed),
+        outcome=loss.row.outcome,
+        summary_says=excerpt(await quotes.cut(loss.row.summary, loss.row.summary_start, loss.row.summary_end)),
+        reversed_at=loss.reversed_at or None,
+    )
+
+
+async def _followed_by(found: Found, span: SpanRow, quotes: Quotes) -> list[str]:
+    """What the next spans of the session did, the statement's own span included."""
+    actions: list[str] = []
+    start = ordinal_key(span.session, span.ordinal)
+    for seen, (_, place) in enumerate(found.rows.walk(PLACE, ordinal_key(span.session), start)):
+        if seen > FOLLOWED_BY_SPANS:
+            break
+        record = await quotes.span(place.span)
+        if record is not None:
+            actions.extend(record.actions)
+    return actions
+
+
+async def receipt(found: Found, quotes: Quotes, method: str) -> Receipt:
+    """Source path and event time of the last record of the session that was read."""
+    last = ""
+    for _, place in found.rows.walk(PLACE, ordinal_key(found.session.ordinal)):
+        last = place.span
+    record = await quotes.span(last)
+    return Receipt(
+        source_path=record.source.path if record is not None and record.source is not None else "",
+        extracted_at=iso_time(record.time_ms) if record is not None else None,
+        method=method,
+        rules_version=scope_row(found.rows).rules_version or RULES_VERSION,
+    )
+
+
+def totals_of(found: Found) -> Counts:
+    """The totals alone, without quotes."""
+    losses, tombstoned = _losses(found)
+    return counts(left=found.session.dropped, lost=len(losses), tombstoned=tombstoned, unknown=_unknown(found))

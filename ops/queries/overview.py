@@ -1,0 +1,159 @@
+"""What the log knows: sessions, and the trust in one."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ledger.evolve.effects import audit_window
+from ledger.lookup import scope_row, span_facts, window_spans
+from ledger.rules.trust import trust
+from ledger.state import LOST, ROUND, ordinal_key
+from ops.store import Found, Reading
+
+
+class RoundAnswer(msgspec.Struct, kw_only=True):
+    """One compaction: what left the window and what became of its facts, which add up."""
+
+    round: int
+    id: str
+    observed: bool
+    trigger: str
+    summary: str
+    summary_state: str
+    verdict: str
+    summarised: int
+    kept: int
+    unseen: int
+    dropped: int
+    survived: int
+    lost: int
+    unknown: int
+    tokens_before: int | None
+    tokens_after: int | None
+
+
+class SessionAnswer(msgspec.Struct, kw_only=True):
+    """One session as the log knows it."""
+
+    session: str
+    scope: str
+    runtime: str
+    spans: int
+    compactions: int
+    dropped: int
+    lost: int
+    trust: str
+    closed: bool
+
+
+class StatusAnswer(msgspec.Struct, kw_only=True):
+    """Trust with its reasons, and the figures that are watched. Ratios are decimals, null where nothing was measured."""
+
+    session: str
+    trust: str
+    reasons: list[str]
+    compactions: int
+    compactions_since_audit: int
+    hit_rate: float | None
+    hit_rate_change: float | None
+    floor_violation_rate: dict[str, float]
+    context_retained_raw: int
+    window_tokens: int | None
+    window_budget: int | None
+    gap: int
+    rounds: list[RoundAnswer]
+
+
+def trust_of(found: Found, gap: int) -> tuple[str, list[str]]:
+    """T1: the trust in a session's scope; an index that lags the log adds a reason and is never lossless."""
+    row = scope_row(found.rows)
+    state, reasons = trust(
+        degraded=row.degraded,
+        unclear=row.unclear,
+        store=row.store,
+        audits_passed=row.audits_passed,
+        since_audit=row.compactions_since_audit,
+        window=audit_window(row),
+    )
+    if not gap:
+        return state, list(reasons)
+    return ("unknown" if state == "lossless" else state), [*reasons, f"index_behind_log:{gap}"]
+
+
+def rounds_of(found: Found) -> list[RoundAnswer]:
+    """Rounds of a session, oldest first."""
+    return [
+        RoundAnswer(
+            round=row.ordinal,
+            id=row.round,
+            observed=row.observed,
+            trigger=row.trigger,
+            summary=row.summary,
+            summary_state=row.summary_state,
+            verdict=row.verdict,
+            summarised=row.left,
+            kept=row.kept,
+            unseen=row.unseen,
+            dropped=row.dropped,
+            survived=row.survived,
+            lost=row.lost,
+            unknown=row.unknown,
+            tokens_before=row.tokens_before,
+            tokens_after=row.tokens_after,
+        )
+        for _, row in found.rows.walk(ROUND, ordinal_key(found.session.ordinal))
+    ]
+
+
+def lost_now(found: Found) -> int:
+    """Facts of the session that are lost and were not stated again."""
+    return sum(1 for _, row in found.rows.walk(LOST, ordinal_key(found.session.ordinal)) if not row.regained)
+
+
+def sessions(reading: Reading, *, compacted: bool) -> list[SessionAnswer]:
+    """All sessions, or those that were compacted at least once."""
+    return [
+        SessionAnswer(
+            session=found.session.id,
+            scope=found.scope,
+            runtime=found.session.runtime,
+            spans=found.session.spans,
+            compactions=found.session.rounds,
+            dropped=found.session.dropped,
+            lost=lost_now(found),
+            trust=trust_of(found, reading.gap)[0],
+            closed=found.session.closed,
+        )
+        for found in reading.sessions()
+        if found.session.rounds or not compacted
+    ]
+
+
+def status(reading: Reading, found: Found) -> StatusAnswer:
+    """Trust, audits, floor-violation rate (F5), hit rate, and the window against its budget."""
+    row, session = scope_row(found.rows), found.session
+    state, reasons = trust_of(found, reading.gap)
+    return StatusAnswer(
+        session=session.id,
+        trust=state,
+        reasons=reasons,
+        compactions=row.compactions,
+        compactions_since_audit=row.compactions_since_audit,
+        hit_rate=float(row.hit_rate) if row.hit_rate else None,
+        hit_rate_change=float(row.hit_rate_change) if row.hit_rate_change else None,
+        floor_violation_rate={cls: round(below / evicted, 4) for cls, evicted, below in row.evicted if evicted},
+        context_retained_raw=_retained_raw(found),
+        window_tokens=session.window_tokens,
+        window_budget=session.window_budget,
+        gap=reading.gap,
+        rounds=rounds_of(found),
+    )
+
+
+def _retained_raw(found: Found) -> int:
+    """C2: spans that stay in the window because their facts are not known."""
+    return sum(
+        1
+        for span in window_spans(found.rows, found.session)
+        if not span.manifested and not span_facts(found.rows, span.id).refs
+    )

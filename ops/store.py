@@ -1,0 +1,210 @@
+"""An open ledger: a log, the indexes folded from it, and consistent reading over all partitions."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Literal
+
+from consumers.carrier_index import CarrierIndex, Snapshot, folding
+from consumers.partition import Partition
+from ledger.errors import IndexBusy, IndexDamaged, UsageError
+from ledger.log import EVENTS, Log, partition_of
+from ledger.lookup import session_row
+from ledger.state import SESSION_NAME, Rows, SessionRow, name_key, ordinal_key
+from ops.wiring import index_directory, open_log, scratch_log
+from schemas.codec import decode_record
+from schemas.records import AnyRecord
+
+FoldMode = Literal["wait", "try", "no"]
+Notice = Callable[[str], None]
+
+
+class Found:
+    """A session that was asked for: its scope, the rows of that scope, and its own row."""
+
+    def __init__(self, scope: str, rows: Rows, session: SessionRow) -> None:
+        self.scope = scope
+        self.rows = rows
+        self.session = session
+
+
+class Reading:
+    """One consistent view over all partitions, with the log at hand for quotes."""
+
+    def __init__(self, log: Log, snapshots: list[Snapshot], gap: int) -> None:
+        self.log = log
+        self.gap = gap
+        self._snapshots = snapshots
+
+    def scopes(self) -> list[str]:
+        """Ids of all scopes, in order of their bytes."""
+        names = [name for snapshot in self._snapshots for name in snapshot.scopes()]
+        return sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass"))
+
+    def rows(self, scope: str) -> Rows | None:
+        """The rows of a scope."""
+        return self._snapshot(scope).scope(scope)
+
+    def _snapshot(self, scope: str) -> Snapshot:
+        return self._snapshots[partition_of(scope, len(self._snapshots))]
+
+    def sessions(self) -> Iterator[Found]:
+        """Every session, by scope and then by order of opening."""
+        for scope in self.scopes():
+            rows = self.rows(scope)
+            if rows is None:
+                continue
+            ordinal = 1
+            while (name := rows.get(SESSION_NAME, ordinal_key(ordinal))) is not None:
+                row = session_row(rows, name.span)
+                if row is not None:
+                    yield Found(scope, rows, row)
+                ordinal += 1
+
+    def session(self, name: str) -> Found:
+        """A session by id or by a prefix that only one session has. Raises `UsageError` if there is none, or several."""
+        for scope in (name, name.partition("/")[0]):
+            rows = self.rows(scope)
+            row = session_row(rows, name) if rows is not None else None
+            if rows is not None and row is not None:
+                return Found(scope, rows, row)
+        near = [found for found in self.sessions() if found.session.id.startswith(name)] if name else []
+        exact = [found for found in near if found.session.id == name]
+        roots = [found for found in near if found.scope == found.session.id]
+        for choice in (exact, near, roots):
+            if len(choice) == 1:
+                return choice[0]
+        if near:
+            raise UsageError(f"{name!r} names {len(near)} sessions", hint="Give more of the id. List them: cledger sessions")
+        raise UsageError(f"no session {name!r} in this log", hint="List them with: cledger sessions")
+
+    async def record(self, scope: str, carrier: str) -> AnyRecord | None:
+        """The record of a span or summary, read from the log."""
+        offset = self._snapshot(scope).locate(scope, name_key(carrier))
+        if offset is None:
+            return None
+        entries = await self.log.read(EVENTS, partition_of(scope, len(self._snapshots)), offset, max_entries=1)
+        return decode_record(entries[0].value) if entries else None
+
+    def digest(self) -> str:
+        """One hash over all scopes in order of their ids, the same on any machine and under any partition count (P2)."""
+        return digest_of({scope: self._snapshot(scope).scope_digest(scope) for scope in self.scopes()})
+
+
+def digest_of(scopes: dict[str, bytes]) -> str:
+    """The digest of a whole ledger from the digests of its scopes."""
+    from schemas.ids import digest
+
+    ordered = sorted(scopes, key=lambda name: name.encode("utf-8", "surrogatepass"))
+    return digest("ledger", *(part for scope in ordered for part in (scope, scopes[scope])), size=32).hex()
+
+
+class Store:
+    """A log with its indexes. Made by `open_store` and `scratch_store`."""
+
+    def __init__(self, log: Log, partitions: list[Partition], directory: Path) -> None:
+        self.log = log
+        self.partitions = partitions
+        self._directory = directory
+
+    async def fold(self, mode: FoldMode = "wait", progress: Callable[[int, int], None] | None = None) -> int:
+        """Fold what the indexes lack. Returns the records still lacking: 0, unless another process folds right now."""
+        if mode == "no":
+            return await self.gap()
+        try:
+            with folding(self._directory, wait=False):
+                return await self._fold(progress)
+        except IndexBusy:
+            if mode == "try":
+                return await self.gap()
+        with await asyncio.to_thread(_waited, self._directory):
+            return await self._fold(progress)
+
+    async def _fold(self, progress: Callable[[int, int], None] | None) -> int:
+        for partition in self.partitions:
+            await partition.take_over()
+            await partition.catch_up(progress)
+        return 0
+
+    async def gap(self) -> int:
+        """Records that stand in the log and are not folded yet."""
+        return sum([await partition.gap() for partition in self.partitions])
+
+    @contextmanager
+    def reading(self, gap: int = 0) -> Iterator[Reading]:
+        """A consistent view over what was folded."""
+        with ExitStack() as stack:
+            snapshots = [stack.enter_context(partition.index.snapshot()) for partition in self.partitions]
+            yield Reading(self.log, snapshots, gap)
+
+    async def close(self) -> None:
+        """Release log and indexes."""
+        for partition in self.partitions:
+            partition.close()
+            partition.index.close()
+        await self.log.close()
+
+
+def _waited(directory: Path) -> ExitStack:
+    stack = ExitStack()
+    stack.enter_context(folding(directory, wait=True))
+    return stack
+
+
+@asynccontextmanager
+async def open_store(url: str, *, create: bool = False, notice: Notice = lambda _: None) -> AsyncIterator[Store]:
+    """The ledger at this address. A damaged index is rebuilt from the log and reported through `notice` (P7).
+
+    Raises as `open_log` does.
+    """
+    log = open_log(url, create=create)
+    directory = index_directory(url)
+    partitions: list[Partition] = []
+    try:
+        for number in range(log.identity.partitions):
+            index = _open_index(directory / f"p{number:03}", log, number, notice)
+            partitions.append(Partition(log, index, number))
+    except BaseException:
+        await Store(log, partitions, directory).close()
+        raise
+    store = Store(log, partitions, directory)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def _open_index(directory: Path, log: Log, number: int, notice: Notice) -> CarrierIndex:
+    try:
+        return CarrierIndex.create(directory, log.identity, number)
+    except IndexDamaged as error:
+        with folding(directory.parent, wait=True):
+            notice(f"{error.message}; rebuilding it from the log")
+            CarrierIndex.discard(directory)
+            return CarrierIndex.create(directory, log.identity, number)
+
+
+@asynccontextmanager
+async def scratch_store(log: Log | None = None, *, publish: bool = True) -> AsyncIterator[Store]:
+    """A ledger in a temporary directory, over a log in memory or over a given log that stays as it is."""
+    own = log is None
+    with tempfile.TemporaryDirectory(prefix="cledger-") as folder:
+        base = log if log is not None else scratch_log()
+        indexes = [
+            CarrierIndex.create(Path(folder) / f"p{number:03}", base.identity, number)
+            for number in range(base.identity.partitions)
+        ]
+        partitions = [Partition(base, index, index_number, publish=publish) for index_number, index in enumerate(indexes)]
+        store = Store(base, partitions, Path(folder))
+        try:
+            yield store
+        finally:
+            for partition in partitions:
+                partition.close()
+                partition.index.close()
+            if own:
+                await base.close()

@@ -1,0 +1,55 @@
+"""Rows of one scope in memory, encoded as the index encodes them, with the same digest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from consumers.carrier_index import HASH_BYTES
+from ledger.state import TABLE_BY_PREFIX, Draft, R, Table
+from schemas.ids import digest
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class MemoryRows:
+    """The base that a draft lies over: empty at first, changed by `apply` alone."""
+
+    def __init__(self) -> None:
+        self.data: dict[bytes, bytes] = {}
+
+    def get(self, table: Table[R], key: bytes) -> R | None:
+        """The row, or None."""
+        raw = self.data.get(table.prefix + key)
+        return table.decode(raw) if raw is not None else None
+
+    def walk(self, table: Table[R], group: bytes, start: bytes = b"") -> Iterator[tuple[bytes, R]]:
+        """Rows of the group in key order, from `start` on."""
+        for full in sorted(full for full in self.data if full.startswith(table.prefix + group)):
+            if full[1:] >= start:
+                yield full[1:], table.decode(self.data[full])
+
+    def all(self, table: Table[R]) -> dict[bytes, R]:
+        """Every row of a table by key."""
+        return dict(self.walk(table, b""))
+
+    def apply(self, changes: Draft) -> None:
+        """Write a draft's changes."""
+        for table, key, row in changes.changes():
+            assert TABLE_BY_PREFIX[table.prefix] is table
+            if row is None:
+                self.data.pop(table.prefix + key, None)
+            else:
+                self.data[table.prefix + key] = _encode(row)
+
+    def digest(self, scope: str) -> bytes:
+        """What `Snapshot.scope_digest` says of the same rows."""
+        parts = [digest(full, self.data[full], size=HASH_BYTES) for full in sorted(self.data)]
+        return digest(scope, *parts, size=32)
+
+    def copy(self) -> MemoryRows:
+        """The same rows, to go on from."""
+        twin = MemoryRows()
+        twin.data = dict(self.data)
+        return twin
