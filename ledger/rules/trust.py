@@ -1,9 +1,12 @@
-"""Trust (rule T1, seed 1): what may be said of a scope's retrieval. Exact decimals and counts, no float."""
+"""Trust (rules T1 to T4, seed 1): what may be said of a scope's retrieval. Exact decimals and counts, no float."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import Literal
+
+from schemas.ids import digest
 
 TrustState = Literal["lossless", "degraded", "unknown"]
 
@@ -65,3 +68,35 @@ def retrieval_fault(*, status: str, has_provenance: bool, raw: bool | None, expe
 def reading_fault(unread: int, conflicts: int) -> tuple[str, ...]:
     """T1: unread or conflicting transcript lines degrade what rests on the reading."""
     return (("unread_transcript_lines",) if unread else ()) + (("conflicting_transcript_lines",) if conflicts else ())
+
+
+AUDIT_INTERVAL = 500
+"""T2: compactions after which an audit is due however large the window is (seed 1's code)."""
+
+
+def audit_due(*, since_audit: int, window: int, interval: int) -> bool:
+    """T2: at least one audit per window, and one per interval, counted from the scope's first record."""
+    return since_audit >= min(window, interval)
+
+
+def pinned(candidates: Iterable[tuple[bytes, bytes]], salt: bytes) -> bytes | None:
+    """T2: the fact to audit, chosen from (fact, span) keys by a rule that nobody can steer and every replay repeats: the one
+    with the smallest keyed hash.
+    """
+    best = min(candidates, key=lambda pair: digest("pinned", salt, *pair), default=None)
+    return best[0] if best is not None else None
+
+
+def may_leave_degraded(*, repaired_after: bool, audit_passed_after: bool) -> bool:
+    """T3: leaving *degraded* takes evidence recorded after the last reason was: a repaired store or a passed audit."""
+    return repaired_after or audit_passed_after
+
+
+def is_trusted(state: TrustState, *, floor_is_whole: bool) -> bool:
+    """T4: may an answer of this class be relied on as it is? While a scope is degraded or unknown, no class with floor 1.0."""
+    return state == "lossless" or not floor_is_whole
+
+
+def gate_reason(state: TrustState, *, all_fetched_and_held: bool) -> str:
+    """T4: the gate denies with the trust as reason unless every claim's raw span was fetched by id and compared just now."""
+    return "" if state == "lossless" or all_fetched_and_held else state

@@ -1,0 +1,86 @@
+"""The ledger as an agent's store (kind `ledger`): entries are the raw spans on record, read from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ledger.facts.fold import fold
+from ledger.lookup import span_row, summary_row
+from ledger.retrieval import Fetched, Hit
+from ledger.state import PLACE, SpanRow, SummaryRow, ordinal_key
+from ops.queries.quotes import Quotes
+from ops.store import Found, Reading
+
+WORD_CHARACTERS_MIN = 2
+
+
+class OwnStore:
+    """Promises V1 to V5 over one scope. Search ranks by shared words and reads every entry, so it is for questions by people
+    and audits, not for an agent's hot path.
+    """
+
+    def __init__(self, reading: Reading, found: Found) -> None:
+        self._found = found
+        self._quotes = Quotes(reading, found.scope)
+
+    async def fetch(self, key: str) -> Fetched:
+        """A span or summary by id, if it is in the store now (V1)."""
+        span = span_row(self._found.rows, key)
+        if span is not None:
+            return await self._span(key, span)
+        summary = summary_row(self._found.rows, key)
+        if summary is not None and summary.in_store:
+            return await self._summary(key, summary)
+        return Fetched(status="absent", key=key, detail="no entry under this key")
+
+    async def _span(self, key: str, span: SpanRow) -> Fetched:
+        if not span.in_store:
+            gone = "tombstone" if span.tombstoned else "absent"
+            detail = "dropped on purpose" if span.tombstoned else "this span is not in the store"
+            return Fetched(status="tombstone" if gone == "tombstone" else "absent", key=key, carrier=span.id, detail=detail)
+        text = await self._quotes.text(span.id)
+        if not text:
+            return Fetched(status="empty", key=key, carrier=span.id, raw=True, generation=0, detail="the entry has no text")
+        return Fetched(status="ok", key=key, carrier=span.id, raw=True, generation=0, turns=span.turns, text=text)
+
+    async def _summary(self, key: str, summary: SummaryRow) -> Fetched:
+        text = await self._quotes.text(summary.id)
+        status = "ok" if text else "empty"
+        return Fetched(
+            status="ok" if status == "ok" else "empty",
+            key=key,
+            carrier=summary.id,
+            raw=False,
+            generation=summary.generation,
+            text=text,
+        )
+
+    async def search(self, text: str, k: int) -> Sequence[Hit]:
+        """Entries that share words with the text, most shared first, then oldest first; the score is shared ÷ asked (V5)."""
+        asked = _words(text)
+        scored: list[tuple[int, SpanRow, str]] = []
+        for _, place in self._found.rows.walk(PLACE, ordinal_key(self._found.session.ordinal)):
+            span = span_row(self._found.rows, place.span)
+            if span is None or not span.in_store:
+                continue
+            words = await self._quotes.text(span.id)
+            shared = len(asked & _words(words))
+            if shared:
+                scored.append((shared, span, words))
+        scored.sort(key=lambda item: (-item[0], item[1].ordinal))
+        return [
+            Hit(
+                carrier=span.id,
+                raw=True,
+                generation=0,
+                turns=span.turns,
+                score=f"{shared / len(asked):.4f}",
+                text=words,
+            )
+            for shared, span, words in scored[:k]
+        ]
+
+
+def _words(text: str) -> set[str]:
+    separated = "".join(char if char.isalnum() else " " for char in fold(text))
+    return {word for word in separated.split() if len(word) >= WORD_CHARACTERS_MIN}
