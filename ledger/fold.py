@@ -20,6 +20,7 @@ from schemas.codec import encode
 from schemas.decisions import AnyDecision, RecordRejected
 from schemas.ids import digest, rejection_id
 from schemas.records import (
+    ActionProposed,
     AnyRecord,
     CompactionRequested,
     EvictionRequested,
@@ -30,7 +31,7 @@ from schemas.records import (
     SummaryRecorded,
 )
 
-REPEATABLE = (CompactionRequested, EvictionRequested, IndexWriteRequested)
+REPEATABLE = (CompactionRequested, EvictionRequested, IndexWriteRequested, ActionProposed)
 _SPAN_TEXT = "span-text"
 
 
@@ -135,6 +136,7 @@ def _fold_new(view: Rows, record: AnyRecord, content: bytes, *, known: bool) -> 
     if reason:
         return _reject(fx, record, content, reason, rule, subject)
     fx.draft.put(SEEN, bytes.fromhex(record.id), SeenRow(content=content))
+    fx.set_scope(records=fx.row.records + 1)
     decision = decide(view, record)
     if decision is not None:
         evolve_decision(fx, decision, record)

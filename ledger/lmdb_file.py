@@ -59,6 +59,7 @@ DAMAGE = (
     lmdb.IncompatibleError,
     lmdb.NotFoundError,
     lmdb.BadDbiError,
+    lmdb.BadTxnError,
     lmdb.CursorFullError,
     lmdb.PageFullError,
     lmdb.BadValsizeError,
@@ -134,6 +135,8 @@ class LmdbFile:
             if isinstance(error, lmdb.NotFoundError):
                 raise self._damage("a part of the store is missing") from error
             raise self.explain(error) from error
+        except OSError as error:
+            raise LogUnavailable(f"{self.directory}: {error}", hint=space_hint(self.directory)) from error
         shared = _mapped[self._inode] = _Shared(env, databases, meta)
         return shared
 

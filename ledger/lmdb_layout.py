@@ -36,7 +36,8 @@ MAP_BYTES_LEAST = 64 << 20
 """Where less address space is allowed the map is halved down to this; below it no useful store fits."""
 
 READERS_MAX = 1022
-"""Slots for simultaneous read transactions over all processes, 64 bytes each; short reads need far fewer."""
+LOCK_BYTES = 64 << 10
+"""Slots for simultaneous read transactions over all processes, far more than short reads need, and the file that holds them."""
 
 DISK_FULL_BYTES = 1 << 20
 """LMDB reports a full disk as an input/output error; with less than this free, that is what it was."""
@@ -192,8 +193,9 @@ def commit_mark(txn_id: int) -> bytes:
 
 
 def map_store(directory: Path, kind: FileKind, file_bytes: int) -> lmdb.Environment:
-    """Map a store, with less address space where the system refuses much. Raises `lmdb.Error`, `UsageError`."""
+    """Map a store, with less address space where the system refuses much. Raises `lmdb.Error`, `OSError`, `UsageError`."""
     size = _map_bytes()
+    _reserve_lock_file(directory / LOCK)
     while True:
         try:
             env = lmdb.open(
@@ -214,6 +216,19 @@ def map_store(directory: Path, kind: FileKind, file_bytes: int) -> lmdb.Environm
         env.close()
         raise LogUnavailable(f"{directory}: LMDB engine {env.lib_version()} was chosen, expected 0.9")
     return env
+
+
+def _reserve_lock_file(path: Path) -> None:
+    """Give the lock file its disk space before it is mapped: writing into a hole of a mapped file kills on a full disk.
+
+    Only before LMDB opens the file: closing any descriptor of it afterwards would drop this process's locks on it.
+    """
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if hasattr(os, "posix_fallocate") and os.fstat(fd).st_blocks * 512 < LOCK_BYTES:
+            os.posix_fallocate(fd, 0, LOCK_BYTES)
+    finally:
+        os.close(fd)
 
 
 ADDRESS_SPACE_REFUSED = (errno.ENOMEM, errno.EINVAL, errno.EFBIG, errno.EOVERFLOW)

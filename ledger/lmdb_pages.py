@@ -44,6 +44,7 @@ class MetaPage(NamedTuple):
     txn_id: int
     last_page: int
     page_bytes: int
+    roots: tuple[int, int]
 
 
 def check_data_file(path: Path) -> MetaPage:
@@ -72,6 +73,9 @@ def _check_once(path: Path) -> MetaPage:
     ):
         raise Unsound(f"its meta pages name transactions {first.txn_id} and {second.txn_id}, which cannot stand together")
     newest = max(first, second)
+    # Of the page in force only: after a failed write of a meta page LMDB leaves the other one with roots that are not valid.
+    if newest.last_page < 1 or any(root != NO_ROOT and not 2 <= root <= newest.last_page for root in newest.roots):
+        raise Unsound(f"its meta page points outside the store (roots {newest.roots}, last page {newest.last_page})")
     expected = (newest.last_page + 1) * newest.page_bytes
     if size < expected:
         _check_short_file(path, size, expected)
@@ -95,9 +99,7 @@ def _meta_page(fd: int, number: int, page_bytes: int) -> MetaPage:
     size, roots = DATABASE.unpack(free)[0], (DATABASE.unpack(free)[-1], DATABASE.unpack(main)[-1])
     if not PAGE_BYTES_MIN <= size <= PAGE_BYTES_MAX or size & (size - 1):
         raise Unsound(f"meta page {number} names a page size of {size} bytes")
-    if last_page < 1 or any(root != NO_ROOT and not 2 <= root <= last_page for root in roots):
-        raise Unsound(f"meta page {number} points outside the store (roots {roots}, last page {last_page})")
-    return MetaPage(txn_id, last_page, size)
+    return MetaPage(txn_id, last_page, size, roots)
 
 
 def _check_short_file(path: Path, size: int, expected: int) -> None:

@@ -1,13 +1,14 @@
 """The partitions of the embedded log inside its store: entries, their hash chain, and the head of each partition.
 
-One part (LMDB: sub-database) a topic. An entry is stored as 16 bytes of chain hash + MessagePack array (key, headers, value), in
-pieces that fit into a page (`INLINE_BYTES_MAX` in `ledger.lmdb_layout` says why). All pieces but the last are full, and the
+One part (LMDB: sub-database) a topic. An entry is stored as 16 bytes of chain hash + MessagePack array (key, headers, value),
+in pieces that fit into a page (`INLINE_BYTES_MAX` in `ledger.lmdb_layout` says why). All pieces but the last are full, and the
 last is not; the key of a piece is partition, offset and number of the piece (4, 8 and 2 bytes, big-endian).
 
-The chain hash is BLAKE2b over the predecessor's hash and the stored bytes, and starts from the log's id, topic and partition; so
-an entry that was edited, removed, exchanged or taken from another log does not fit, and every read checks it. The part `heads`
-holds, for each partition, the next offset and the last hash, so that a lost tail does not look like an end. Who recomputes
-everything behind an edit is not noticed here, but by checkpoints (P8).
+The chain hash is BLAKE2b over the predecessor's hash and the stored bytes, and starts from the log's id, topic and partition;
+so an entry that was edited, removed, exchanged or taken from another log does not fit, and every read checks it. The part
+`heads` holds, for each partition, the next offset and the last hash, so that a lost tail does not look like an end. Not noticed
+here: an older copy of the whole store put back in its place (who follows the log finds it shorter than what he read), and an
+edit after which everything behind it was recomputed (checkpoints tell, P8).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import cast
 
 from ledger.rules.carriers import CarrierCount
 from ledger.rules.floors import FLOORS
+from ledger.rules.trust import AUDIT_WINDOW, TrustState, trust
 from ledger.state import (
     FACT,
     FACT_IN_SESSION,
@@ -91,15 +92,40 @@ def is_referred(row: FactRow) -> bool:
 
 
 def carrier_count(view: Rows, fact: bytes, row: FactRow, session: SessionRow) -> CarrierCount:
-    """Carriers of a fact that this session can reach; what may leave by a pending grant counts as gone."""
+    """Carriers of a fact that this session can reach now. A pending grant has changed nothing yet: recall, trust, alerts and
+    judgements of what was observed go by this.
+    """
     mine = fact_in_session(view, fact, session)
     return CarrierCount(
-        raw_window=mine.window - mine.leaving,
-        raw_stored=row.stored - row.leaving_store,
+        raw_window=mine.window,
+        raw_stored=row.stored,
         external=row.external,
         verbatim=mine.verbatim,
         equivalent=mine.equivalent,
     )
+
+
+def assured_count(view: Rows, fact: bytes, row: FactRow, session: SessionRow) -> CarrierCount:
+    """Carriers of a fact that this session is sure to keep: what a pending grant may take away counts as gone. Requests are
+    decided by this, so that two grants can be carried out in any order (P5).
+    """
+    now, mine = carrier_count(view, fact, row, session), fact_in_session(view, fact, session)
+    return CarrierCount(
+        raw_window=now.raw_window - mine.leaving,
+        raw_stored=now.raw_stored - row.leaving_store,
+        external=now.external,
+        verbatim=now.verbatim - mine.leaving_verbatim,
+        equivalent=now.equivalent - mine.leaving_equivalent,
+    )
+
+
+def sessions_concerned(view: Rows, fact: bytes, owner: int) -> list[SessionRow]:
+    """Sessions for which a store entry of the fact counts, by ordinal: the entry's own and those that have or had the fact, without
+    closed ones, which nobody reads. The owner alone if all are closed: a scope refers to its facts beyond its sessions.
+    """
+    ordinals = sorted({owner, *(ordinal for ordinal, _ in sessions_of(view, fact))})
+    rows = [row for row in (session_at(view, ordinal) for ordinal in ordinals) if row is not None]
+    return [row for row in rows if not row.closed] or [row for row in rows if row.ordinal == owner]
 
 
 def as_fact(row: FactRow) -> Fact:
@@ -168,7 +194,32 @@ def sessions_of(view: Rows, fact: bytes) -> Iterator[tuple[int, FactInSessionRow
         yield int.from_bytes(key[FACT_KEY_BYTES:], "big"), row
 
 
+def session_at(view: Rows, ordinal: int) -> SessionRow | None:
+    """The session with this ordinal."""
+    return session_row(view, session_name(view, ordinal))
+
+
 def session_name(view: Rows, ordinal: int) -> str:
     """The id of the session with this ordinal."""
     row = view.get(SESSION_NAME, ordinal_key(ordinal))
     return row.span if row is not None else ""
+
+
+def policy_count(row: ScopeRow, key: str, default: int) -> int:
+    """A whole number of the scope's policy."""
+    for name, value in row.policy:
+        if name == key:
+            return int(value)
+    return default
+
+
+def trust_of_scope(row: ScopeRow) -> tuple[TrustState, tuple[str, ...]]:
+    """T1: the trust in a scope with its reasons."""
+    return trust(
+        degraded=row.degraded,
+        unclear=row.unclear,
+        store=row.store,
+        audits_passed=row.audits_passed,
+        since_audit=row.compactions_since_audit,
+        window=policy_count(row, "audit.window", AUDIT_WINDOW),
+    )

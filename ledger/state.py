@@ -46,6 +46,8 @@ class ScopeRow(Row, frozen=True, kw_only=True):
     hit_rate_change: str = ""
     evicted: tuple[tuple[str, int, int], ...] = ()
     trust: str = "unknown"
+    records: int = 0
+    degraded_at: int = 0
     closed: bool = False
 
 
@@ -85,7 +87,9 @@ class SpanRow(Row, frozen=True, kw_only=True):
     in_store: bool = False
     external: bool = False
     leaving: str = ""
+    """Request id of its session's pending grant that names the span."""
     leaving_store: str = ""
+    """Key, in hex, of the pending eviction request that names the span: sessions of a scope may use one request id each."""
     left_round: int = 0
     tokens: int | None = None
     tombstoned: bool = False
@@ -134,10 +138,15 @@ class FactRow(Row, frozen=True, kw_only=True):
     leaving_store: int = 0
     tombstone: str = ""
     expired: bool = False
+    tombstoned_at: int = 0
+    """Carrier ordinal at which the tombstone came: only a later span states the fact again."""
 
 
 class FactInSessionRow(Row, frozen=True, kw_only=True):
-    """How many carriers of a fact one session has in its window, which quality its live summaries give it, and its fate."""
+    """How many carriers of a fact one session has in its window, which quality its live summaries give it, and its fate.
+
+    What `leaving…` counts is part of the count beside it, and goes once the pending grant is applied.
+    """
 
     window: int = 0
     leaving: int = 0
@@ -147,6 +156,9 @@ class FactInSessionRow(Row, frozen=True, kw_only=True):
     lost_round: int = 0
     turned_round: int = 0
     unknown_round: int = 0
+    stripped_round: int = 0
+    leaving_verbatim: int = 0
+    leaving_equivalent: int = 0
 
 
 class FactValueRow(Row, frozen=True, kw_only=True):
@@ -170,7 +182,13 @@ class SummaryRow(Row, frozen=True, kw_only=True):
     retired: bool = False
     in_store: bool = False
     tokens: int | None = None
+    covers: tuple[tuple[str, str], ...] = ()
     covers_summaries: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    underivable: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    verified: bool = False
     tags: tuple[tuple[str, int, int, int, int], ...] = ()
 
 
@@ -266,6 +284,13 @@ class AlertRow(Row, frozen=True, kw_only=True):
     raised_seq: int
 
 
+class RepairRow(Row, frozen=True, kw_only=True):
+    """When, in records of the scope, something showed that retrieval works again."""
+
+    at: int
+    what: str
+
+
 class Table(Generic[R]):
     """A kind of row: a one-byte prefix, the row's type, and how many leading key bytes form a group that can be walked."""
 
@@ -299,6 +324,21 @@ CARRIER_OF = Table(19, PlaceRow, group_bytes=FACT_KEY_BYTES)
 SESSION_NAME = Table(20, PlaceRow)
 """Session ids by ordinal."""
 
+DEPENDS = Table(21, PlaceRow, group_bytes=KEY_BYTES)
+"""Summaries that depend on a span, by span and summary ordinal (rule R4)."""
+
+REPAIR = Table(22, RepairRow)
+"""Events that show a repaired store or a passed audit, by event id (rule T3)."""
+
+TIMER = Table(23, FactValueRow, group_bytes=1)
+"""Facts whose validity ends, by due time; walked from the start when the clock moves."""
+
+TIMERS = b"t"
+"""The one group of `TIMER`."""
+
+TOPIC = Table(24, FactValueRow, group_bytes=KEY_BYTES)
+"""Facts about the same thing, in order of their first statement (rule R3: a later span that contradicts)."""
+
 TABLES: tuple[Table[Any], ...] = (
     SCOPE,
     SESSION,
@@ -320,6 +360,10 @@ TABLES: tuple[Table[Any], ...] = (
     ALERT,
     CARRIER_OF,
     SESSION_NAME,
+    DEPENDS,
+    REPAIR,
+    TIMER,
+    TOPIC,
 )
 TABLE_BY_PREFIX: dict[bytes, Table[Any]] = {table.prefix: table for table in TABLES}
 ONLY = b""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 import msgspec
 
@@ -42,9 +41,6 @@ class IngestAnswer(msgspec.Struct, kw_only=True):
     alerts: int | None = 0
 
 
-ReadRecords = Callable[[Path], Iterable[AnyRecord]]
-
-
 class Ingest:
     """Appends what is not on record yet. Files are taken in the order given; each scope's records keep their order."""
 
@@ -55,26 +51,31 @@ class Ingest:
         self._rounds: set[str] = set()
         self.total = IngestAnswer()
 
-    async def file(
-        self, path: str, records: Iterable[AnyRecord], progress: Callable[[int], None] = lambda _: None
-    ) -> FileAnswer:
+    async def file(self, path: str, records: Iterable[AnyRecord]) -> FileAnswer:
         """Append the new records of one file. What was appended stays appended if a later record fails."""
-        answer = FileAnswer(path=path)
+        answer = self.begin(path)
         for batch in _batches(records):
-            fresh = self._fresh(self._count(answer, batch))
-            if fresh:
-                entries = [NewEntry(record.scope, encode(record)) for record in fresh]
-                await self._store.log.append(EVENTS, entries)
-            answer.added += len(fresh)
-            answer.duplicates += len(batch) - len(fresh)
-            progress(len(batch))
+            await self.take(answer, batch)
+        return answer
+
+    def begin(self, path: str) -> FileAnswer:
+        """One more file is read."""
         self.total.files += 1
-        self.total.records += answer.records
-        self.total.added += answer.added
-        self.total.duplicates += answer.duplicates
+        return FileAnswer(path=path)
+
+    async def take(self, answer: FileAnswer, batch: list[AnyRecord]) -> int:
+        """Append what is new of a batch, and count it. Returns how many records were new."""
+        fresh = self._fresh(self._count(answer, batch))
+        if fresh:
+            await self._store.log.append(EVENTS, [NewEntry(record.scope, encode(record)) for record in fresh])
+        answer.added += len(fresh)
+        answer.duplicates += len(batch) - len(fresh)
+        self.total.records += len(batch)
+        self.total.added += len(fresh)
+        self.total.duplicates += len(batch) - len(fresh)
         self.total.rounds = len(self._rounds)
         self.total.sessions = len(self.sessions)
-        return answer
+        return len(fresh)
 
     def _count(self, answer: FileAnswer, batch: list[AnyRecord]) -> Iterator[AnyRecord]:
         for record in batch:
@@ -100,12 +101,14 @@ class Ingest:
                 fresh.append(record)
         return fresh
 
-    async def finish(self, progress: Callable[[int, int], None] | None = None) -> IngestAnswer:
-        """Fold what was appended and count the alerts that it raised."""
+    async def fold(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Fold what was appended. Returns how many alerts that put on record."""
         before = await _end(self._store, ALERTS)
         await self._store.fold("wait", progress)
-        self.total.alerts = await _end(self._store, ALERTS) - before
-        return self.total
+        self._appended.clear()
+        raised = await _end(self._store, ALERTS) - before
+        self.total.alerts = (self.total.alerts or 0) + raised
+        return raised
 
 
 async def _end(store: Store, topic: str) -> int:

@@ -22,6 +22,9 @@ from schemas.records import AnyRecord
 FoldMode = Literal["wait", "try", "no"]
 Notice = Callable[[str], None]
 
+LOCK_POLL_SECONDS = 0.05
+"""How often a process that wants to fold asks whether another one is done."""
+
 
 class Found:
     """A session that was asked for: its scope, the rows of that scope, and its own row."""
@@ -90,6 +93,10 @@ class Reading:
         entries = await self.log.read(EVENTS, partition_of(scope, len(self._snapshots)), offset, max_entries=1)
         return decode_record(entries[0].value) if entries else None
 
+    def offsets(self) -> dict[int, int]:
+        """For each partition the offset of the first record that is not in this view."""
+        return {number: snapshot.offset_next for number, snapshot in enumerate(self._snapshots)}
+
     def digest(self) -> str:
         """One hash over all scopes in order of their ids, the same on any machine and under any partition count (P2)."""
         return digest_of({scope: self._snapshot(scope).scope_digest(scope) for scope in self.scopes()})
@@ -121,8 +128,13 @@ class Store:
         except IndexBusy:
             if mode == "try":
                 return await self.gap()
-        with await asyncio.to_thread(_waited, self._directory):
-            return await self._fold(progress)
+        while True:  # waiting in a thread could not be interrupted
+            await asyncio.sleep(LOCK_POLL_SECONDS)
+            try:
+                with folding(self._directory, wait=False):
+                    return await self._fold(progress)
+            except IndexBusy:
+                continue
 
     async def _fold(self, progress: Callable[[int, int], None] | None) -> int:
         for partition in self.partitions:
@@ -149,40 +161,57 @@ class Store:
         await self.log.close()
 
 
-def _waited(directory: Path) -> ExitStack:
-    stack = ExitStack()
-    stack.enter_context(folding(directory, wait=True))
-    return stack
-
-
 @asynccontextmanager
 async def open_store(url: str, *, create: bool = False, notice: Notice = lambda _: None) -> AsyncIterator[Store]:
     """The ledger at this address. A damaged index is rebuilt from the log and reported through `notice` (P7).
 
     Raises as `open_log` does.
     """
-    log = open_log(url, create=create)
-    directory = index_directory(url)
+
+    def open_index(directory: Path, log: Log, number: int) -> CarrierIndex:
+        return _open_or_rebuild(directory, log, number, notice)
+
+    async with _opened(open_log(url, create=create), index_directory(url), open_index) as store:
+        yield store
+
+
+@asynccontextmanager
+async def open_standing(url: str) -> AsyncIterator[Store]:
+    """The ledger as it stands, for audits: its index is neither made nor rebuilt, so that nothing it remembers is lost.
+
+    Raises `IndexDamaged` where the index is damaged or missing, and as `open_log` does.
+    """
+
+    def open_index(directory: Path, log: Log, number: int) -> CarrierIndex:
+        return CarrierIndex(directory, log.identity, number)
+
+    async with _opened(open_log(url, create=False), index_directory(url), open_index) as store:
+        yield store
+
+
+@asynccontextmanager
+async def _opened(
+    log: Log, directory: Path, open_index: Callable[[Path, Log, int], CarrierIndex]
+) -> AsyncIterator[Store]:
     partitions: list[Partition] = []
-    try:
-        for number in range(log.identity.partitions):
-            index = _open_index(directory / f"p{number:03}", log, number, notice)
-            partitions.append(Partition(log, index, number))
-    except BaseException:
-        await Store(log, partitions, directory).close()
-        raise
     store = Store(log, partitions, directory)
     try:
+        for number in range(log.identity.partitions):
+            partitions.append(Partition(log, open_index(directory / f"p{number:03}", log, number), number))
         yield store
     finally:
         await store.close()
 
 
-def _open_index(directory: Path, log: Log, number: int, notice: Notice) -> CarrierIndex:
+def _open_or_rebuild(directory: Path, log: Log, number: int, notice: Notice) -> CarrierIndex:
     try:
         return CarrierIndex.create(directory, log.identity, number)
-    except IndexDamaged as error:
-        with folding(directory.parent, wait=True):
+    except IndexDamaged:
+        pass
+    with folding(directory.parent, wait=True):
+        try:  # another process may have rebuilt it while this one waited
+            return CarrierIndex.create(directory, log.identity, number)
+        except IndexDamaged as error:
             notice(f"{error.message}; rebuilding it from the log")
             CarrierIndex.discard(directory)
             return CarrierIndex.create(directory, log.identity, number)

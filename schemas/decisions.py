@@ -175,15 +175,31 @@ class IndexRefused(Decision, frozen=True, kw_only=True, tag="index.refused.v1"):
     would_pass: WouldPass = WouldPass()
 
 
+class ClaimResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one claim: `holds`, or the fault that keeps it from holding, with the authority it has (rule R4)."""
+
+    text_sha256: str
+    key: str = ""
+    status: Literal[
+        "holds", "contradicted", "key_not_derivable", "not_found", "not_raw", "not_recorded", "does_not_hold"
+    ]
+    authority: str = ""
+    contradicted_by: str = ""
+    substantiated_by: str = ""
+
+
 class ActionAllowed(Decision, frozen=True, kw_only=True, tag="action.allowed.v1"):
     """Every claim holds against its span."""
 
     substantiated_by: tuple[str, ...] = ()
+    claims: tuple[ClaimResult, ...] = ()
+    side_effects: bool = True
 
 
 class ActionDenied(Decision, frozen=True, kw_only=True, tag="action.denied.v1"):
     """At least one claim does not hold, or cannot be shown to."""
 
+    claims: tuple[ClaimResult, ...] = ()
     would_pass: WouldPass = WouldPass()
 
 

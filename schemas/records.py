@@ -340,9 +340,10 @@ class AuditRecorded(Record, frozen=True, kw_only=True, tag="audit.recorded.v1"):
 
 
 class FetchedClaim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A claim with what the store answered for it."""
+    """A claim with its facts, measured where the record is made, and with what the store answered for it."""
 
     claim: Claim
+    manifest: Manifest | None = None
     status: str = ""
     span: str = ""
     text: str = ""

@@ -9,10 +9,11 @@ from ledger.decide.envelope import envelope
 from ledger.decide.tally import tags_of
 from ledger.lookup import carrier_count, request_row, session_row, span_facts, spans_in, summary_row, window_spans
 from ledger.measurement import Ruler, ranked
-from ledger.rules.carriers import is_covered
+from ledger.rules.carriers import CarrierCount, is_covered
 from ledger.rules.floors import WHOLE, below_floor, measure
-from ledger.state import CARRIED, FactRef, Rows, SessionRow, SpanRow, SummaryRow, name_key
-from schemas.decisions import CompactionJudged, Evidence, Outcomes
+from ledger.state import CARRIED, FactRef, RequestRow, Rows, SessionRow, SpanRow, SummaryRow, fact_key, name_key
+from schemas.codec import decode_decision
+from schemas.decisions import CompactionGranted, CompactionJudged, Evidence, Outcomes
 from schemas.records import CompactionObserved, SpanRange
 
 
@@ -23,36 +24,40 @@ def judge_compaction(view: Rows, record: CompactionObserved) -> CompactionJudged
     """
     session = session_row(view, record.session)
     assert session is not None, "the fold rejects records of sessions that were not opened"
-    summary = summary_row(view, record.summary) if record.summary is not None else None
-    ruler = Ruler(view, summary)
+    summary, state = _summary_of(view, session, record)
+    ruler = Ruler(view, summary if state == "text" else None)
     kept = {span.id for span in spans_in(view, session, record.kept)}
     unseen = {span.id for span in spans_in(view, session, record.unseen)}
     window = list(window_spans(view, session))
     left = [span for span in window if span.id not in kept]
     retired = _carried(view, session.live)
-    evidence = _evidence(view, session, ruler, left, retired)
-    shown, total = ranked(evidence)
+    covered = _covered_elsewhere(view, session, record, summary, {span.id for span in left} | kept)
     pending = request_row(view, record.session, session.pending) if session.pending else None
+    was_applied = pending is not None and _same_text(pending.summary_sha256, summary)
+    dropped = _dropped_on_purpose(pending) if pending is not None and was_applied else frozenset()
+    evidence = _evidence(view, session, ruler, left, retired, dropped)
+    shown, total = ranked(evidence)
     return CompactionJudged(
         **envelope(view, record),
         rule="C3",
-        reason="" if ruler.can_judge else f"summary_{record.summary_state}",
+        reason="" if ruler.can_judge else f"summary_{state}",
         evidence=shown,
         evidence_total=total,
         round=record.round,
         ordinal=session.rounds + 1,
         turn=record.turn,
-        verdict=_verdict(ruler, left, evidence),
+        verdict=_verdict(ruler, bool(left) or any(facts for _, facts in retired), evidence),
         summary=summary.id if summary is not None else None,
-        summary_state=record.summary_state,
+        summary_state=state,
         left=_ranges(window, {span.id for span in left}),
         unseen=_ranges(window, unseen - kept),
         kept=len(window) - len(left),
         retires=session.live,
         ends_pending=session.pending,
-        pending_applied=pending is not None and _same_text(pending.summary_sha256, summary),
+        pending_applied=was_applied,
         outcomes=(
             *ruler.outcomes(left),
+            *(ruler.outcomes(covered) if ruler.can_judge else ()),
             *(Outcomes(name, ruler.letters(key for key, _ in facts)) for name, facts in retired if facts),
         ),
         tags=tags_of(view, ruler, left) if ruler.can_judge else (),
@@ -60,8 +65,36 @@ def judge_compaction(view: Rows, record: CompactionObserved) -> CompactionJudged
     )
 
 
-def _verdict(ruler: Ruler, left: list[SpanRow], evidence: list[Evidence]) -> Literal["held", "violated", "unknown"]:
-    if not left:
+def _summary_of(view: Rows, session: SessionRow, record: CompactionObserved) -> tuple[SummaryRow | None, str]:
+    """The summary that took the spans' place, and what it is worth: one that was never recorded, is another session's, or was
+    superseded already (its text is not kept) is missing, whatever the observer calls it.
+    """
+    summary = summary_row(view, record.summary) if record.summary is not None else None
+    if summary is not None and (summary.session != session.ordinal or summary.retired):
+        summary = None
+    if record.summary_state != "text":
+        return summary, record.summary_state
+    return (summary, summary.state) if summary is not None else (None, "missing")
+
+
+def _dropped_on_purpose(pending: RequestRow) -> frozenset[bytes]:
+    """Facts that the granted request named as dropped on purpose."""
+    grant = decode_decision(pending.decision)
+    return frozenset(fact_key(fact) for fact in grant.tombstones) if isinstance(grant, CompactionGranted) else frozenset()
+
+
+def _covered_elsewhere(
+    view: Rows, session: SessionRow, record: CompactionObserved, summary: SummaryRow | None, known: set[str]
+) -> list[SpanRow]:
+    """Spans outside the window that the summary is said to cover: nothing leaves, but the summary may carry their facts."""
+    covers = summary.covers if summary is not None else ()
+    ranges = (*record.summarised, *(SpanRange(first, last) for first, last in covers))
+    found = {span.id: span for span in spans_in(view, session, ranges) if span.id not in known}
+    return list(found.values())
+
+
+def _verdict(ruler: Ruler, anything_went: bool, evidence: list[Evidence]) -> Literal["held", "violated", "unknown"]:
+    if not anything_went:
         return "held"
     if not ruler.can_judge:
         return "unknown"
@@ -86,6 +119,7 @@ def _evidence(
     ruler: Ruler,
     left: list[SpanRow],
     retired: list[tuple[str, tuple[tuple[bytes, str], ...]]],
+    dropped: frozenset[bytes],
 ) -> list[Evidence]:
     """Facts below their floor that nothing else carries once the spans are gone, each once."""
     if not ruler.can_judge:
@@ -101,14 +135,14 @@ def _evidence(
         ratios = {index: result for result in measure(facts) for index in result.dropped}
         for index in below_floor(facts):
             key = refs[index].fact
-            if key not in found and not _covered(view, session, ruler, key, gone.get(key, 0)):
+            if key not in found and key not in dropped and not _covered(view, session, ruler, key, gone.get(key, 0)):
                 result = ratios.get(index)
                 fidelity, floor = (result.fidelity, result.floor) if result is not None else (None, None)
                 found[key] = ruler.evidence(refs[index], span.id, "F2", floor, fidelity)
     for _, carried in retired:
         for key, _letter in carried:
             row = ruler.fact(key)
-            if key in found or ruler.floor(key, row.role) != WHOLE:
+            if key in found or key in dropped or ruler.floor(key, row.role) != WHOLE:
                 continue
             if not ruler.measure(key).survives and not _covered(view, session, ruler, key, gone.get(key, 0)):
                 found[key] = ruler.evidence(FactRef(key, row.start, row.end), row.span, "C5", WHOLE)
@@ -119,7 +153,7 @@ def _covered(view: Rows, session: SessionRow, ruler: Ruler, key: bytes, gone: in
     """C3: every live summary of the session is superseded, so only raw spans and stores can provide for the fact."""
     row = ruler.fact(key)
     count = carrier_count(view, key, row, session)
-    elsewhere = type(count)(raw_window=count.raw_window - gone, raw_stored=count.raw_stored, external=count.external)
+    elsewhere = CarrierCount(raw_window=count.raw_window - gone, raw_stored=count.raw_stored, external=count.external)
     return is_covered(ruler.measure(key).outcome, elsewhere, tombstoned=bool(row.tombstone) or row.expired)
 
 

@@ -6,10 +6,12 @@ the fold makes a `record.rejected`.
 
 from __future__ import annotations
 
-from ledger.evolve import compactions, spans, store, trust
+from ledger.evolve import compactions, rehydration, spans, store, trust
 from ledger.evolve.effects import Effects
 from ledger.lookup import span_row
 from schemas.decisions import (
+    ActionAllowed,
+    ActionDenied,
     AnyDecision,
     CompactionGranted,
     CompactionJudged,
@@ -21,6 +23,7 @@ from schemas.decisions import (
     IndexRefused,
 )
 from schemas.records import (
+    ActionProposed,
     AnyRecord,
     AuditRecorded,
     CompactionApplied,
@@ -133,6 +136,10 @@ def evolve_decision(fx: Effects, decision: AnyDecision, record: AnyRecord) -> No
             compactions.on_refused(fx, decision, record)
         case CompactionJudged(), CompactionObserved():
             compactions.on_judged(fx, decision, record)
+        case ActionAllowed(), ActionProposed():
+            rehydration.on_action_allowed(fx, decision, record)
+        case ActionDenied(), ActionProposed():
+            rehydration.on_action_denied(fx, decision, record)
         case EvictionGranted(), _:
             store.on_eviction_granted(fx, decision)
         case EvictionRefused(), _:

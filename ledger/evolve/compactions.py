@@ -6,33 +6,15 @@ import msgspec
 
 from ledger.evolve.departure import Departure, depart
 from ledger.evolve.effects import Effects
-from ledger.evolve.facts import FACT_RULES, change_in_session, change_stored, needed_session, subject_of
+from ledger.evolve.facts import bury, change_in_session, change_stored, change_summarised, needed_session
+from ledger.evolve.requests import APPLIED, PENDING, REFUSED, WITHDRAWN, remember_request, request_mark, set_status
 from ledger.lookup import fact_row, request_row, span_facts, span_row, spans_in
-from ledger.state import FACT, REQUEST, SESSION, SPAN, RequestRow, SessionRow, SpanRow, fact_key, name_key
-from schemas.codec import decode_decision, encode
-from schemas.decisions import AnyDecision, CompactionGranted, CompactionJudged, CompactionRefused, EvictionGranted
+from ledger.state import CARRIED, SESSION, SPAN, RequestRow, SessionRow, fact_key, name_key
+from schemas.codec import decode_decision
+from schemas.decisions import CompactionGranted, CompactionJudged, CompactionRefused, EvictionGranted
 from schemas.records import CompactionApplied, CompactionObserved, CompactionRequested, RequestWithdrawn
 
 replace = msgspec.structs.replace
-PENDING, APPLIED, WITHDRAWN, REFUSED, GRANTED = "pending", "applied", "withdrawn", "refused", "granted"
-
-
-def remember_request(fx: Effects, decision: AnyDecision, status: str, summary_sha256: str = "") -> None:
-    """Keep a request's decision, so that a repeat gets the same bytes (P3)."""
-    row = RequestRow(
-        event=decision.request,
-        request=decision.request_id,
-        session=decision.session,
-        status=status,
-        decision=encode(decision),
-        summary_sha256=summary_sha256,
-    )
-    fx.draft.put(REQUEST, name_key(decision.session, decision.request_id), row)
-
-
-def set_status(fx: Effects, row: RequestRow, status: str) -> None:
-    """Move a request on in its life."""
-    fx.draft.put(REQUEST, name_key(row.session, row.request), replace(row, status=status))
 
 
 def on_granted(fx: Effects, decision: CompactionGranted, record: CompactionRequested) -> None:
@@ -40,8 +22,7 @@ def on_granted(fx: Effects, decision: CompactionGranted, record: CompactionReque
     session = needed_session(fx, decision.session)
     remember_request(fx, decision, PENDING, decision.summary_sha256)
     fx.draft.put(SESSION, name_key(session.id), replace(session, pending=decision.request_id))
-    for name in decision.evict:
-        _mark_leaving(fx, session, name, decision.request_id)
+    _mark_leaving(fx, session, decision, decision.request_id)
     fx.resolve_alert("F3", f"budget:{session.id}", f"granted: {record.request}")
 
 
@@ -59,19 +40,25 @@ def on_refused(fx: Effects, decision: CompactionRefused, record: CompactionReque
         )
 
 
-def _mark_leaving(fx: Effects, session: SessionRow, name: str, request: str) -> None:
-    span = span_row(fx.draft, name)
-    if span is None:
-        return
-    fx.draft.put(SPAN, name_key(name), replace(span, leaving=request))
-    for ref in span_facts(fx.draft, name).refs:
-        change_in_session(fx, ref.fact, session, leaving=1 if request else -1)
+def _mark_leaving(fx: Effects, session: SessionRow, decision: CompactionGranted, request: str) -> None:
+    """Mark, or with an empty request unmark, what the grant may take away: its spans, and the summaries that it retires."""
+    step = 1 if request else -1
+    for name in decision.evict:
+        span = span_row(fx.draft, name)
+        if span is None:
+            continue
+        fx.draft.put(SPAN, name_key(name), replace(span, leaving=request))
+        for ref in span_facts(fx.draft, name).refs:
+            change_in_session(fx, ref.fact, session, leaving=step)
+    for name in decision.retires:
+        carried = fx.draft.get(CARRIED, name_key(name))
+        for fact, letter in carried.facts if carried is not None else ():
+            change_summarised(fx, fact, session, letter, leaving=step)
 
 
 def release(fx: Effects, session: SessionRow, decision: CompactionGranted) -> None:
-    """The grant will not be used: its spans are carriers for other requests again."""
-    for name in decision.evict:
-        _mark_leaving(fx, session, name, "")
+    """The grant is no longer pending: nothing counts as gone by it, only what really goes will."""
+    _mark_leaving(fx, session, decision, "")
 
 
 def on_applied(fx: Effects, record: CompactionApplied) -> str:
@@ -85,14 +72,23 @@ def on_applied(fx: Effects, record: CompactionApplied) -> str:
     if record.summary_sha256 != row.summary_sha256:
         return "summary_differs_from_grant"
     session = needed_session(fx, record.session)
+    _close(fx, session, row, decision)
     spans = [span for span in (span_row(fx.draft, name) for name in decision.evict) if span is not None]
-    set_status(fx, row, APPLIED)
-    _bury(fx, session, record.id, decision)
-    depart(fx, session, spans, _departure_of_grant(record, decision, spans))
+    depart(fx, session, spans, _departure_of_grant(record, decision))
     return ""
 
 
-def _departure_of_grant(record: CompactionApplied, decision: CompactionGranted, spans: list[SpanRow]) -> Departure:
+def _close(fx: Effects, session: SessionRow, row: RequestRow, decision: CompactionGranted) -> None:
+    """A grant was carried out: it is pending no more, and the facts that its request named are dropped on purpose."""
+    release(fx, session, decision)
+    set_status(fx, row, APPLIED)
+    for name in decision.tombstones:
+        fact = fact_row(fx.draft, fact_key(name))
+        if fact is not None:
+            bury(fx, fact_key(name), fact, by=row.request, reason=f"dropped on purpose by request {row.request}")
+
+
+def _departure_of_grant(record: CompactionApplied, decision: CompactionGranted) -> Departure:
     return Departure(
         round=decision.request_id,
         event=record.id,
@@ -108,17 +104,6 @@ def _departure_of_grant(record: CompactionApplied, decision: CompactionGranted, 
         tags=decision.tags,
         tokens_after=decision.tokens_after,
     )
-
-
-def _bury(fx: Effects, session: SessionRow, event: str, decision: CompactionGranted) -> None:
-    """Facts that the request named as dropped on purpose are tombstoned once it is applied."""
-    for name in decision.tombstones:
-        key = fact_key(name)
-        row = fact_row(fx.draft, key)
-        if row is not None:
-            fx.draft.put(FACT, key, replace(row, tombstone=event))
-            for rule in FACT_RULES:
-                fx.resolve_alert(rule, subject_of(key, session.id), "dropped on purpose")
 
 
 def on_withdrawn(fx: Effects, record: RequestWithdrawn) -> str:
@@ -147,14 +132,20 @@ def withdraw(fx: Effects, session: SessionRow, row: RequestRow) -> None:
     set_status(fx, row, WITHDRAWN)
 
 
-def release_entries(fx: Effects, decision: EvictionGranted) -> None:
-    """Store entries of an unused eviction grant are carriers for other requests again."""
+def release_entries(fx: Effects, decision: EvictionGranted) -> tuple[str, ...]:
+    """An eviction grant is no longer pending: its store entries are carriers for other requests again. Returns the spans that were
+    still waiting for it, which leaves out what went before and has come back since.
+    """
+    mark = request_mark(decision)
+    waiting = []
     for name in decision.spans:
         span = span_row(fx.draft, name)
-        if span is not None and span.leaving_store:
+        if span is not None and span.leaving_store == mark:
+            waiting.append(name)
             fx.draft.put(SPAN, name_key(name), replace(span, leaving_store=""))
             for ref in span_facts(fx.draft, name).refs:
                 change_stored(fx, ref.fact, leaving=-1)
+    return tuple(waiting)
 
 
 def on_judged(fx: Effects, decision: CompactionJudged, record: CompactionObserved) -> None:
@@ -162,14 +153,15 @@ def on_judged(fx: Effects, decision: CompactionJudged, record: CompactionObserve
     if decision.ends_pending:
         row = request_row(fx.draft, decision.session, decision.ends_pending)
         session = needed_session(fx, decision.session)
-        if row is not None and row.status == PENDING:
+        grant = decode_decision(row.decision) if row is not None and row.status == PENDING else None
+        if row is not None and isinstance(grant, CompactionGranted):
             if decision.pending_applied:
-                _release_and_close(fx, session, row)
+                _close(fx, session, row, grant)
             else:
                 withdraw(fx, session, row)
     session = needed_session(fx, decision.session)
     left = [span for span in spans_in(fx.draft, session, decision.left) if span.in_window]
-    unseen = frozenset(span.id for span in spans_in(fx.draft, session, decision.unseen))
+    unseen = frozenset(span.id for span in spans_in(fx.draft, session, decision.unseen) if span.in_window)
     depart(
         fx,
         session,
@@ -194,10 +186,3 @@ def on_judged(fx: Effects, decision: CompactionJudged, record: CompactionObserve
             evidence=decision.evidence,
         ),
     )
-
-
-def _release_and_close(fx: Effects, session: SessionRow, row: RequestRow) -> None:
-    decision = decode_decision(row.decision)
-    if isinstance(decision, CompactionGranted):
-        release(fx, session, decision)
-    set_status(fx, row, APPLIED)

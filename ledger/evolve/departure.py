@@ -14,11 +14,14 @@ from ledger.evolve.facts import (
     add_carrier,
     add_life,
     change_in_session,
+    change_summarised,
     in_session_key,
     lost_key,
     regain,
     subject_of,
 )
+from ledger.evolve.rehydration import check_boundary_of
+from ledger.evolve.trust import check_audit_due
 from ledger.lookup import carrier_count, fact_row, floors_in_force, is_referred, span_facts, summary_row
 from ledger.rules.carriers import life_step
 from ledger.rules.floors import WHOLE, MeasuredFact, below_floor, floor_of, measure
@@ -85,6 +88,10 @@ class _Touched(msgspec.Struct):
     from_summary: bool = False
 
 
+UNMEASURED = "u"
+"""The letter of a fact that became known after its decision: a manifest that came while a grant was pending."""
+
+
 class _Tally(msgspec.Struct):
     """Facts of a round by fate; they add up (rule D1)."""
 
@@ -105,10 +112,10 @@ def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Depa
     for span in spans:
         _leave_window(fx, session, span, round_, letters.get(span.id, ""), touched)
     for name in what.retires:
-        _retire(fx, session, name, letters.get(name, ""), touched)
+        _retire(fx, session, name, letters.get(name, ""), touched, stays=name == what.summary)
     summary = summary_row(fx.draft, what.summary) if what.summary else None
     if summary is not None:
-        _go_live(fx, session, summary, touched, what.tags)
+        _go_live(fx, session, summary, touched, _covered(fx, what, spans), what)
     live = tuple(name for name in session.live if name not in what.retires)
     session = replace(
         session,
@@ -119,10 +126,13 @@ def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Depa
         window_tokens=what.tokens_after,
     )
     fx.draft.put(SESSION, name_key(session.id), session)
+    if summary is not None:
+        check_boundary_of(fx, session, replace(summary, live=True))
     tally = _settle(fx, session, what, touched)
     session = replace(session, dropped=session.dropped + tally.fresh)
     fx.draft.put(SESSION, name_key(session.id), session)
     _note_round(fx, session, spans, what, tally)
+    check_audit_due(fx, spans)
     _alert_summary(fx, session, what)
     for span in spans:
         if not span.manifested and not span.external:
@@ -146,19 +156,21 @@ def _leave_window(
     refs = span_facts(fx.draft, span.id).refs
     floors = floors_in_force(fx.row)
     facts: list[MeasuredFact] = []
-    for ref, letter in zip(refs, letters or "u" * len(refs), strict=False):
-        change_in_session(fx, ref.fact, session, window=-1, leaving=-1 if span.leaving else 0)
+    for ref, letter in zip(refs, letters.ljust(len(refs), UNMEASURED), strict=False):
+        change_in_session(fx, ref.fact, session, window=-1)
         row = fact_row(fx.draft, ref.fact)
         assert row is not None, "a listed fact has a row"
         outcome, quantifier, _ = LETTERS[letter]
         facts.append(_measured(row, span.role, outcome, quantifier, floors))
-        if ref.fact not in touched:
-            touched[ref.fact] = _Touched(letter, span.id, ref.start, ref.end)
+        known = touched.get(ref.fact)
+        if known is None or known.letter == UNMEASURED:
+            needed = known is not None and known.needed
+            touched[ref.fact] = _Touched(letter, span.id, ref.start, ref.end, needed=needed)
     for index in below_floor(facts):
         touched[refs[index].fact].needed = True
     _count_evicted(fx, facts)
     fx.draft.delete(WINDOW, ordinal_key(session.ordinal, span.ordinal))
-    fx.draft.put(SPAN, name_key(span.id), replace(span, in_window=False, leaving="", left_round=round_))
+    fx.draft.put(SPAN, name_key(span.id), replace(span, in_window=False, left_round=round_))
 
 
 def _measured(row: FactRow, role: str, outcome: Outcome, quantifier: bool, floors: object) -> MeasuredFact:
@@ -179,41 +191,63 @@ def _count_evicted(fx: Effects, facts: list[MeasuredFact]) -> None:
     fx.set_scope(evicted=tuple((cls, *counts[cls]) for cls in sorted(counts)))
 
 
-def _retire(fx: Effects, session: SessionRow, name: str, letters: str, touched: dict[bytes, _Touched]) -> None:
-    """A superseded summary stops being a carrier (generation n-1)."""
+def _retire(fx: Effects, session: SessionRow, name: str, letters: str, touched: dict[bytes, _Touched], *, stays: bool) -> None:
+    """A superseded summary stops being a carrier (generation n-1). One that `stays`, because the round shows it once more, is only
+    measured anew.
+    """
     summary = summary_row(fx.draft, name)
     if summary is None:
         return
     key = name_key(name)
     carried = fx.draft.get(CARRIED, key) or CarriedRow()
-    for (fact, was), letter in zip(carried.facts, letters or "u" * len(carried.facts), strict=False):
-        verbatim = was in "vV"
-        change_in_session(fx, fact, session, verbatim=-int(verbatim), equivalent=-int(not verbatim))
+    for (fact, was), letter in zip(carried.facts, letters.ljust(len(carried.facts), UNMEASURED), strict=False):
+        change_summarised(fx, fact, session, was, live=-1)
+        row = fact_row(fx.draft, fact)
+        assert row is not None, "a carried fact has a row"
+        whole = floor_of(row.cls, row.kind, row.role, floors_in_force(fx.row)) == WHOLE  # type: ignore[arg-type]
         if fact not in touched:
-            row = fact_row(fx.draft, fact)
-            assert row is not None, "a carried fact has a row"
-            whole = floor_of(row.cls, row.kind, row.role, floors_in_force(fx.row)) == WHOLE  # type: ignore[arg-type]
-            touched[fact] = _Touched(letter, row.span, row.start, row.end, needed=whole)
+            touched[fact] = _Touched(letter, row.span, row.start, row.end)
         touched[fact].from_summary = True
-    fx.draft.put(SUMMARY, key, replace(summary, live=False, retired=True))
-    fx.draft.delete(SUMMARY_TEXT, key)
+        touched[fact].needed |= whole and LETTERS[letter][0] not in SURVIVING
+    if not stays:
+        fx.draft.put(SUMMARY, key, replace(summary, live=False, retired=True))
+        fx.draft.delete(SUMMARY_TEXT, key)
+
+
+def _covered(fx: Effects, what: Departure, left: list[SpanRow]) -> dict[bytes, str]:
+    """Facts of spans that did not leave now, as the summary states them."""
+    gone = {span.id for span in left} | set(what.retires)
+    found: dict[bytes, str] = {}
+    for item in what.outcomes:
+        if item.carrier not in gone:
+            for ref, letter in zip(span_facts(fx.draft, item.carrier).refs, item.letters, strict=False):
+                found.setdefault(ref.fact, letter)
+    return found
 
 
 def _go_live(
-    fx: Effects, session: SessionRow, summary: SummaryRow, touched: dict[bytes, _Touched], tags: tuple[Tag, ...]
+    fx: Effects,
+    session: SessionRow,
+    summary: SummaryRow,
+    touched: dict[bytes, _Touched],
+    covered: dict[bytes, str],
+    what: Departure,
 ) -> None:
     """The summary is a carrier of what survived in it, and of known facts that its own text states."""
-    carried: dict[bytes, str] = {fact: hit.letter for fact, hit in touched.items() if LETTERS[hit.letter][0] in SURVIVING}
-    for ref in span_facts(fx.draft, summary.id).refs:
+    letters = {**covered, **{fact: hit.letter for fact, hit in touched.items()}}
+    carried: dict[bytes, str] = {fact: letter for fact, letter in letters.items() if LETTERS[letter][0] in SURVIVING}
+    stated = span_facts(fx.draft, summary.id).refs if what.summary_state == "text" else ()
+    for ref in stated:
         if ref.fact not in touched and fact_row(fx.draft, ref.fact) is not None:
             carried[ref.fact] = "v"
-            regain(fx, ref.fact, session, summary.id)
+    for fact in carried:
+        if fact not in touched:
+            regain(fx, fact, session, summary.id)
     for fact, letter in carried.items():
-        verbatim = letter in "vV"
-        change_in_session(fx, fact, session, verbatim=int(verbatim), equivalent=int(not verbatim))
+        change_summarised(fx, fact, session, letter, live=1)
         add_carrier(fx, fact, summary.ordinal, summary.id)
     fx.draft.put(CARRIED, name_key(summary.id), CarriedRow(facts=tuple(carried.items())))
-    flat = tuple((tag.cls, *tag.fidelity, *tag.floor) for tag in tags)
+    flat = tuple((tag.cls, *tag.fidelity, *tag.floor) for tag in what.tags)
     fx.draft.put(SUMMARY, name_key(summary.id), replace(summary, live=True, tags=flat))
 
 
@@ -265,6 +299,8 @@ def _settle_fact(
         tally.survived += 1
     if outcome == "inverted" or quantifier_changed:
         mine = replace(mine, turned_round=session.rounds)
+    if hedge_stripped:
+        mine = replace(mine, stripped_round=session.rounds)
     fx.draft.put(FACT_IN_SESSION, in_session_key(fact, session), mine)
     if is_referred(row):
         _alert_fact(fx, session, what, fact, row, hit, gone=not left, hedge=hedge_stripped)

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from ledger.lookup import scope_row
-from ledger.rules.trust import AUDIT_WINDOW, trust
+from ledger.lookup import scope_row, trust_of_scope
 from ledger.state import ALERT, ONLY, SCOPE, AlertRow, Draft, Rows, ScopeRow
-from schemas.alerts import AlertRaised, AlertResolved, AnyAlert, Severity
+from schemas.alerts import SEVERITIES, AlertRaised, AlertResolved, AnyAlert, Severity
 from schemas.decisions import Evidence
 from schemas.ids import digest, fingerprint
 
@@ -23,6 +22,7 @@ class Effects:
         self.session = session
         self.cause = cause
         self.alerts: list[AnyAlert] = []
+        self._life_steps = 0
 
     @property
     def row(self) -> ScopeRow:
@@ -39,6 +39,11 @@ class Effects:
         self.set_scope(output_seq=number)
         return number
 
+    def next_life_step(self) -> tuple[int, int]:
+        """A place in the lives of facts that no other step takes: the number of the record, and one within it."""
+        self._life_steps += 1
+        return self.row.records, self._life_steps
+
     def raise_alert(
         self,
         *,
@@ -46,14 +51,17 @@ class Effects:
         rule: str,
         severity: Severity,
         subject: str,
+        session: str = "",
         group: str = "",
         reason: str = "",
         evidence: tuple[Evidence, ...] = (),
     ) -> None:
-        """Raise an alert unless one with its fingerprint is open already (P9)."""
+        """Raise an alert unless one with its fingerprint is open already (P9). What was a ticket and becomes a page is raised
+        again: an open ticket must not keep anybody from being called.
+        """
         mark = fingerprint(self.scope, rule, subject)
         known = self.draft.get(ALERT, bytes.fromhex(mark))
-        if known is not None and known.open:
+        if known is not None and known.open and _rank(severity) >= _rank(known.severity):
             return
         number = self.next_output()
         row = AlertRow(
@@ -61,7 +69,7 @@ class Effects:
             rule=rule,
             severity=severity,
             subject=subject,
-            session=self.session,
+            session=session or self.session,
             group=group or self.cause,
             open=True,
             raised_seq=number,
@@ -98,8 +106,8 @@ class Effects:
     def degrade(self, *reasons: str) -> None:
         """T1: the scope is degraded from here on, for these reasons besides those it has."""
         fresh = tuple(reason for reason in reasons if reason not in self.row.degraded)
-        if fresh:
-            self.set_scope(degraded=(*self.row.degraded, *fresh))
+        if fresh or reasons:
+            self.set_scope(degraded=(*self.row.degraded, *fresh), degraded_at=self.row.records)
 
     def unclear(self, reason: str) -> None:
         """T1: something about the scope cannot be known."""
@@ -109,14 +117,7 @@ class Effects:
     def settle_trust(self) -> None:
         """T1: every change of trust is a ticket that names from and to; it resolves when the scope is lossless again."""
         row = self.row
-        state, reasons = trust(
-            degraded=row.degraded,
-            unclear=row.unclear,
-            store=row.store,
-            audits_passed=row.audits_passed,
-            since_audit=row.compactions_since_audit,
-            window=audit_window(row),
-        )
+        state, reasons = trust_of_scope(row)
         if state == row.trust:
             return
         self.set_scope(trust=state)
@@ -131,9 +132,6 @@ class Effects:
             )
 
 
-def audit_window(row: ScopeRow) -> int:
-    """Compactions that one passed audit vouches for, by policy `audit.window`."""
-    for key, value in row.policy:
-        if key == "audit.window":
-            return int(value)
-    return AUDIT_WINDOW
+def _rank(severity: str) -> int:
+    """Its place in `SEVERITIES`, worst first."""
+    return next((at for at, known in enumerate(SEVERITIES) if known == severity), len(SEVERITIES))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import msgspec
 
 from ledger.evolve.effects import Effects
-from ledger.lookup import fact_row, session_row
+from ledger.facts.contradiction import topic_key
+from ledger.lookup import fact_row, session_at, session_name, session_row, sessions_of, span_row
 from ledger.state import (
     CARRIER_OF,
     FACT,
@@ -15,6 +18,10 @@ from ledger.state import (
     LOST,
     ONLY,
     SCOPE,
+    SPAN,
+    TIMER,
+    TIMERS,
+    TOPIC,
     FactInSessionRow,
     FactRow,
     FactValueRow,
@@ -23,12 +30,15 @@ from ledger.state import (
     SessionRow,
     fact_key,
     fact_name,
+    name_key,
     ordinal_key,
     value_key,
 )
+from schemas.decisions import LETTERS
 from schemas.facts import Fact
 
 replace = msgspec.structs.replace
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FACT_RULES = ("C3", "C1", "F2", "C6")
 """Rules whose alerts are about one fact in one session, and end when the fact is stated again or dropped on purpose."""
 
@@ -38,8 +48,10 @@ def subject_of(fact: bytes, session: str) -> str:
     return f"{fact_name(fact)}@{session}"
 
 
-def register_fact(fx: Effects, fact: Fact, span: str, role: str) -> tuple[bytes, FactRow]:
-    """The row of a fact, made at its first statement. A statement after a tombstone makes the scope refer to it again."""
+def register_fact(fx: Effects, fact: Fact, span: str, role: str, ordinal: int) -> tuple[bytes, FactRow]:
+    """The row of a fact, made at its first statement. A span recorded after a tombstone makes the scope refer to the fact again; a
+    late manifest of an older span does not.
+    """
     key = fact_key(fact.id)
     row = fact_row(fx.draft, key)
     if row is None:
@@ -62,10 +74,36 @@ def register_fact(fx: Effects, fact: Fact, span: str, role: str) -> tuple[bytes,
         )
         fx.draft.put(FACT_VALUE, value_key(fact.cls, fact.value) + key, FactValueRow(fact=key))
         fx.draft.put(FACT, key, row)
-    elif row.tombstone:
-        row = replace(row, tombstone="")
+        _note_topic(fx, fact, key)
+        _note_validity(fx, fact, key)
+    elif row.tombstone and ordinal > row.tombstoned_at:
+        row = replace(row, tombstone="", tombstoned_at=0)
         fx.draft.put(FACT, key, row)
     return key, row
+
+
+def _note_topic(fx: Effects, fact: Fact, key: bytes) -> None:
+    """R3: facts about the same thing find each other, in order of their first statement."""
+    about = topic_key(fact)
+    if about:
+        fx.draft.put(TOPIC, name_key(about) + ordinal_key(fx.row.carriers) + key, FactValueRow(fact=key))
+
+
+def _note_validity(fx: Effects, fact: Fact, key: bytes) -> None:
+    """A fact with an end of validity ceases to be referred to when a tick passes it."""
+    due_ms = validity_end_ms(fact.valid_to)
+    if due_ms is not None:
+        fx.draft.put(TIMER, TIMERS + due_ms.to_bytes(8, "big") + key, FactValueRow(fact=key))
+
+
+def validity_end_ms(valid_to: str) -> int | None:
+    """The end of a validity in milliseconds since the epoch, UTC where no zone is given; None for open or unreadable."""
+    try:
+        moment = datetime.fromisoformat(valid_to)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return max(0, (moment - _EPOCH) // timedelta(milliseconds=1))
 
 
 def add_carrier(fx: Effects, fact: bytes, ordinal: int, carrier: str) -> None:
@@ -92,27 +130,27 @@ def in_session_key(fact: bytes, session: SessionRow) -> bytes:
     return fact + ordinal_key(session.ordinal)
 
 
-def change_in_session(
-    fx: Effects, fact: bytes, session: SessionRow, *, window: int = 0, leaving: int = 0, verbatim: int = 0, equivalent: int = 0
-) -> FactInSessionRow:
-    """Move one session's carrier counts of a fact."""
+def change_in_session(fx: Effects, fact: bytes, session: SessionRow, *, window: int = 0, leaving: int = 0) -> None:
+    """Move one session's counts of raw spans in its window that state a fact."""
     key = in_session_key(fact, session)
     row = fx.draft.get(FACT_IN_SESSION, key) or FactInSessionRow()
-    row = replace(
-        row,
-        window=row.window + window,
-        leaving=row.leaving + leaving,
-        verbatim=row.verbatim + verbatim,
-        equivalent=row.equivalent + equivalent,
-    )
+    fx.draft.put(FACT_IN_SESSION, key, replace(row, window=row.window + window, leaving=row.leaving + leaving))
+
+
+def change_summarised(fx: Effects, fact: bytes, session: SessionRow, letter: str, *, live: int = 0, leaving: int = 0) -> None:
+    """Move one session's counts of live summaries that state a fact, verbatim or equivalently as the letter says."""
+    key = in_session_key(fact, session)
+    row = fx.draft.get(FACT_IN_SESSION, key) or FactInSessionRow()
+    if LETTERS[letter][0] == "verbatim":
+        row = replace(row, verbatim=row.verbatim + live, leaving_verbatim=row.leaving_verbatim + leaving)
+    else:
+        row = replace(row, equivalent=row.equivalent + live, leaving_equivalent=row.leaving_equivalent + leaving)
     fx.draft.put(FACT_IN_SESSION, key, row)
-    return row
 
 
 def add_life(fx: Effects, fact: bytes, step: LifeRow) -> None:
-    """C5: one more step in the life of a fact, numbered by the scope's outputs and carriers so far."""
-    scope = fx.row
-    fx.draft.put(LIFE, fact + ordinal_key(scope.carriers, scope.output_seq), step)
+    """C5: one more step in the life of a fact."""
+    fx.draft.put(LIFE, fact + ordinal_key(*fx.next_life_step()), step)
 
 
 def lost_key(session: SessionRow, round_: int, fact: bytes) -> bytes:
@@ -124,17 +162,39 @@ def regain(fx: Effects, fact: bytes, session: SessionRow, carrier: str) -> None:
     """A fact that a round lost or turned is stated again: its loss is marked, its alerts resolve (P9)."""
     key = in_session_key(fact, session)
     row = fx.draft.get(FACT_IN_SESSION, key)
-    if row is None or not (row.lost_round or row.turned_round or row.unknown_round):
+    if row is None or not (row.lost_round or row.turned_round or row.unknown_round or row.stripped_round):
         return
     lost = fx.draft.get(LOST, lost_key(session, row.lost_round, fact)) if row.lost_round else None
     if lost is not None:
         fx.draft.put(LOST, lost_key(session, row.lost_round, fact), replace(lost, regained=carrier))
-    if row.lost_round:
+    if row.lost_round or row.unknown_round:
         step = LifeRow(step="regained", session=session.id, round=session.rounds, carrier=carrier, outcome="verbatim")
         add_life(fx, fact, step)
-    fx.draft.put(FACT_IN_SESSION, key, replace(row, lost_round=0, turned_round=0, unknown_round=0))
+    fx.draft.put(FACT_IN_SESSION, key, replace(row, lost_round=0, turned_round=0, unknown_round=0, stripped_round=0))
     for rule in FACT_RULES:
         fx.resolve_alert(rule, subject_of(fact, session.id), f"stated again by {carrier}")
+
+
+def regain_everywhere(fx: Effects, fact: bytes, carrier: str) -> None:
+    """A store entry carries a fact for the whole scope: every session that lost it has it again."""
+    for ordinal, _ in list(sessions_of(fx.draft, fact)):
+        session = session_at(fx.draft, ordinal)
+        if session is not None:
+            regain(fx, fact, session, carrier)
+
+
+def bury(fx: Effects, fact: bytes, row: FactRow, *, by: str, reason: str) -> None:
+    """The fact, and no other, is dropped on purpose: it answers so from here on, and its alerts resolve wherever they are open.
+    The span that first stated it keeps its id for good, and the refusal of another text says why (I1).
+    """
+    fx.draft.put(FACT, fact, replace(row, tombstone=fx.cause, tombstoned_at=fx.row.carriers))
+    span = span_row(fx.draft, row.span)
+    if span is not None:
+        fx.draft.put(SPAN, name_key(span.id), replace(span, tombstoned=True))
+    for ordinal, _ in list(sessions_of(fx.draft, fact)):
+        for rule in FACT_RULES:
+            fx.resolve_alert(rule, subject_of(fact, session_name(fx.draft, ordinal)), reason)
+    add_life(fx, fact, LifeRow(step="tombstoned", session=fx.session, round=0, carrier=by))
 
 
 def take_carrier_ordinal(fx: Effects) -> int:

@@ -13,11 +13,14 @@ from ledger.evolve.facts import (
     change_stored,
     needed_session,
     regain,
+    regain_everywhere,
     register_fact,
     take_carrier_ordinal,
 )
+from ledger.evolve.rehydration import register_backing
 from ledger.facts import grounded
-from ledger.lookup import span_facts
+from ledger.facts.contradiction import opposes, topic_key
+from ledger.lookup import as_fact, fact_row, is_referred, session_at, span_facts
 from ledger.rules.floors import WHOLE, at_least
 from ledger.state import (
     PLACE,
@@ -27,6 +30,7 @@ from ledger.state import (
     SPAN_FACTS,
     SUMMARY,
     SUMMARY_TEXT,
+    TOPIC,
     WINDOW,
     FactRef,
     PlaceRow,
@@ -131,6 +135,8 @@ def on_span_recorded(fx: Effects, record: SpanRecorded) -> None:
         in_store=in_store,
         tokens=record.tokens,
     )
+    if record.ttl_s is not None and (fx.row.horizon_s is None or record.ttl_s < fx.row.horizon_s):
+        _flag_ttl(fx, record.span, record.ttl_s)
     place = ordinal_key(session.ordinal, ordinal)
     fx.draft.put(SPAN, name_key(record.span), row)
     fx.draft.put(PLACE, place, PlaceRow(span=record.span))
@@ -141,6 +147,18 @@ def on_span_recorded(fx: Effects, record: SpanRecorded) -> None:
         fx.draft.put(SUMMARY_TEXT, name_key(record.span), SummaryTextRow(text=text))
     else:
         add_facts(fx, row, session, record.manifest, text)
+
+
+def _flag_ttl(fx: Effects, span: str, ttl_s: int) -> None:
+    """I2: a TTL below the session's horizon is a scheduled loss."""
+    fx.degrade("ttl_below_horizon")
+    fx.raise_alert(
+        kind="ttl_below_horizon",
+        rule="I2",
+        severity="ticket",
+        subject=f"span:{span}",
+        reason=f"the entry expires after {ttl_s} s, before the session's horizon",
+    )
 
 
 def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifest, text: str | None) -> None:
@@ -173,14 +191,35 @@ def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifes
         )
 
 
+TOPIC_FACTS_MAX = 50
+"""Earlier facts on one topic that a new one is held against: a topic with more is a refrain, not a decision."""
+
+
+def _flag_conflict(fx: Effects, span: SpanRow, fact: Fact) -> None:
+    """R3: the user's words now say the opposite of an earlier span's; which of the two holds is not for the ledger to say."""
+    about = topic_key(fact) if span.role == "user" else ""
+    if not about:
+        return
+    for seen, (_, marker) in enumerate(fx.draft.walk(TOPIC, name_key(about))):
+        row = fact_row(fx.draft, marker.fact)
+        if row is None or seen >= TOPIC_FACTS_MAX:
+            return
+        if row.span != span.id and is_referred(row) and opposes(fact, as_fact(row)):
+            fx.raise_alert(
+                kind="polarity_conflict", rule="R3", severity="info", subject=f"{row.span}|{span.id}", reason=row.span
+            )
+            return
+
+
 def _add_fact(fx: Effects, span: SpanRow, session: SessionRow, fact: Fact) -> FactRef:
-    key, _ = register_fact(fx, fact, span.id, span.role)
+    _flag_conflict(fx, span, fact)
+    key, _ = register_fact(fx, fact, span.id, span.role, span.ordinal)
     add_carrier(fx, key, span.ordinal, span.id)
     if span.in_store or span.external:
-        change_stored(fx, key, stored=int(span.in_store), external=int(span.external))
+        change_stored(fx, key, stored=int(span.in_store), external=int(span.external), leaving=int(bool(span.leaving_store)))
+        regain_everywhere(fx, key, span.id)
     if span.in_window:
         change_in_session(fx, key, session, window=1, leaving=int(bool(span.leaving)))
-    if span.in_window or span.in_store:
         regain(fx, key, session, span.id)
     return FactRef(key, fact.start, fact.end)
 
@@ -190,7 +229,8 @@ def on_manifest_recorded(fx: Effects, record: ManifestRecorded, span: SpanRow) -
 
     The text of a span without manifest is kept until its first one arrives; for a later one only offsets can be checked.
     """
-    session = needed_session(fx, record.session)
+    session = session_at(fx.draft, span.session)  # whoever measured it: the span counts for its own session
+    assert session is not None, "a span has a session"
     kept = fx.draft.get(SUMMARY_TEXT, name_key(span.id))
     if kept is not None:
         fx.draft.delete(SUMMARY_TEXT, name_key(span.id))
@@ -218,10 +258,10 @@ def on_summary_recorded(fx: Effects, record: SummaryRecorded) -> None:
         covers_summaries=record.covers_summaries,
     )
     key = name_key(record.summary)
-    fx.draft.put(SUMMARY, key, row)
+    fx.draft.put(SUMMARY, key, register_backing(fx, session, record, row))
     if row.state == "text":
         fx.draft.put(SUMMARY_TEXT, key, SummaryTextRow(text=text))
-    if record.manifest is not None:
+    if record.manifest is not None and row.state == "text":
         refs = tuple(
             FactRef(fact_key(fact.id), fact.start, fact.end)
             for fact in record.manifest.facts

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import msgspec
 
-from ledger.evolve.compactions import PENDING, REFUSED, release_entries, remember_request, set_status
+from ledger.evolve.compactions import release_entries
 from ledger.evolve.effects import Effects
 from ledger.evolve.facts import (
-    FACT_RULES,
     add_life,
+    bury,
     change_stored,
     in_session_key,
     lost_key,
     needed_session,
-    regain,
+    regain_everywhere,
     subject_of,
 )
-from ledger.lookup import carrier_count, fact_row, is_referred, request_row, session_name, sessions_of, span_facts, span_row
+from ledger.evolve.rehydration import dependency_changed
+from ledger.evolve.requests import APPLIED, PENDING, REFUSED, remember_request, request_mark, set_status
+from ledger.lookup import carrier_count, fact_row, is_referred, request_row, sessions_concerned, span_facts, span_row
 from ledger.lookup import summary_row as find_summary
 from ledger.rules.identity import store_regime
 from ledger.state import (
-    FACT,
     FACT_IN_SESSION,
     LOST,
+    REQUEST,
     SPAN,
     SUMMARY,
     FactInSessionRow,
@@ -58,11 +60,10 @@ def on_entry_recorded(fx: Effects, record: IndexEntryRecorded) -> str:
         return ""
     if span.in_store:
         return ""
-    session = needed_session(fx, record.session)
     fx.draft.put(SPAN, name_key(span.id), replace(span, in_store=True))
     for ref in span_facts(fx.draft, span.id).refs:
         change_stored(fx, ref.fact, stored=1)
-        regain(fx, ref.fact, session, span.id)
+        regain_everywhere(fx, ref.fact, span.id)
     return ""
 
 
@@ -72,7 +73,7 @@ def on_eviction_granted(fx: Effects, decision: EvictionGranted) -> None:
     for name in decision.spans:
         span = span_row(fx.draft, name)
         if span is not None and not span.leaving_store:
-            fx.draft.put(SPAN, name_key(name), replace(span, leaving_store=decision.request_id))
+            fx.draft.put(SPAN, name_key(name), replace(span, leaving_store=request_mark(decision)))
             for ref in span_facts(fx.draft, name).refs:
                 change_stored(fx, ref.fact, leaving=1)
 
@@ -88,9 +89,8 @@ def on_eviction_applied(fx: Effects, record: EvictionApplied) -> str:
     decision = decode_decision(row.decision) if row is not None and row.status == PENDING else None
     if row is None or not isinstance(decision, EvictionGranted):
         return "no_pending_request"
-    release_entries(fx, decision)
-    _remove_entries(fx, needed_session(fx, record.session), decision.spans, record.id)
-    set_status(fx, row, "applied")
+    _remove_entries(fx, needed_session(fx, record.session), release_entries(fx, decision), record.id)
+    set_status(fx, row, APPLIED)
     return ""
 
 
@@ -99,25 +99,47 @@ def on_eviction_judged(fx: Effects, decision: EvictionJudged) -> None:
     _remove_entries(fx, needed_session(fx, decision.session), decision.spans, decision.request)
 
 
+def _end_if_gone(fx: Effects, mark: str) -> None:
+    """A pending eviction whose entries have all been seen to go was carried out, whoever did it."""
+    row = fx.draft.get(REQUEST, bytes.fromhex(mark))
+    decision = decode_decision(row.decision) if row is not None and row.status == PENDING else None
+    if row is None or not isinstance(decision, EvictionGranted):
+        return
+    spans = (span_row(fx.draft, name) for name in decision.spans)
+    if not any(span is not None and span.leaving_store == mark for span in spans):
+        set_status(fx, row, APPLIED)
+
+
 def _remove_entries(fx: Effects, session: SessionRow, names: tuple[str, ...], group: str) -> None:
-    gone: dict[bytes, tuple[SpanRow, int, int]] = {}
+    gone: dict[tuple[bytes, int], tuple[SpanRow, int, int]] = {}
+    granted: dict[str, None] = {}
     for name in names:
         span = span_row(fx.draft, name)
         if span is None or not span.in_store:
             continue
         refs = span_facts(fx.draft, name).refs
         if span.leaving_store:
+            granted[span.leaving_store] = None
             for ref in refs:
                 change_stored(fx, ref.fact, leaving=-1)
         for ref in refs:
             change_stored(fx, ref.fact, stored=-1)
-            gone.setdefault(ref.fact, (span, ref.start, ref.end))
+            gone.setdefault((ref.fact, span.session), (span, ref.start, ref.end))
         fx.draft.put(SPAN, name_key(name), replace(span, in_store=False, leaving_store=""))
-    for fact, (span, start, end) in gone.items():
-        _settle_eviction(fx, session, fact, span, start, end, group)
+    for name in names:
+        dependency_changed(fx, name)
+    for mark in granted:
+        _end_if_gone(fx, mark)
+    settled: set[tuple[bytes, int]] = set()
+    for (fact, owner), (span, start, end) in gone.items():
+        for concerned in sessions_concerned(fx.draft, fact, owner):
+            if (fact, concerned.ordinal) not in settled:
+                settled.add((fact, concerned.ordinal))
+                _settle_eviction(fx, concerned, fact, span, start, end, f"{session.id}/{group}")
 
 
 def _settle_eviction(fx: Effects, session: SessionRow, fact: bytes, span: SpanRow, start: int, end: int, group: str) -> None:
+    """C1, C5: what the entry's going means to one session that needs the fact."""
     row = fact_row(fx.draft, fact)
     if row is None or carrier_count(fx.draft, fact, row, session).total:
         return
@@ -144,7 +166,8 @@ def _settle_eviction(fx: Effects, session: SessionRow, fact: bytes, span: SpanRo
         rule="C1",
         severity="page" if banned else "ticket",
         subject=subject_of(fact, session.id),
-        group=f"{session.id}/{group}",
+        session=session.id,
+        group=group,
         evidence=(evidence,),
     )
 
@@ -209,11 +232,10 @@ def on_externalised(fx: Effects, record: ExternalisationVerified) -> str:
         return "round_trip_differs"
     if span.external:
         return ""
-    session = needed_session(fx, record.session)
     fx.draft.put(SPAN, name_key(span.id), replace(span, external=True))
     for ref in span_facts(fx.draft, span.id).refs:
         change_stored(fx, ref.fact, external=1)
-        regain(fx, ref.fact, session, span.id)
+        regain_everywhere(fx, ref.fact, span.id)
     return ""
 
 
@@ -223,13 +245,5 @@ def on_tombstoned(fx: Effects, record: FactTombstoned) -> str:
     row = fact_row(fx.draft, key)
     if row is None:
         return "fact_not_recorded"
-    fx.draft.put(FACT, key, replace(row, tombstone=record.id))
-    span = span_row(fx.draft, row.span)
-    if span is not None:
-        fx.draft.put(SPAN, name_key(span.id), replace(span, tombstoned=True))
-    for ordinal, _ in list(sessions_of(fx.draft, key)):
-        name = session_name(fx.draft, ordinal)
-        for rule in FACT_RULES:
-            fx.resolve_alert(rule, subject_of(key, name), f"dropped on purpose by {record.authority}: {record.reason}")
-    add_life(fx, key, LifeRow(step="tombstoned", session=record.session, round=0, carrier=record.authority))
+    bury(fx, key, row, by=record.authority, reason=f"dropped on purpose by {record.authority}: {record.reason}")
     return ""

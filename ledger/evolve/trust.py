@@ -1,14 +1,28 @@
-"""What retrieval, audits and readings say about the trust in a scope (rule T1)."""
+"""What retrieval, audits and readings say about the trust in a scope (rules T1 to T3)."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+import msgspec
+
 from ledger.evolve.effects import Effects
+from ledger.evolve.rehydration import dependency_changed
 from ledger.evolve.spans import note_lowered_floor
 from ledger.facts import RULES_VERSION
-from ledger.lookup import span_row
-from ledger.rules.trust import hit_rate_change, is_jump, reading_fault, retrieval_fault
+from ledger.lookup import fact_row, policy_count, span_row
+from ledger.rules.trust import (
+    AUDIT_INTERVAL,
+    AUDIT_WINDOW,
+    audit_due,
+    hit_rate_change,
+    is_jump,
+    may_leave_degraded,
+    pinned,
+    reading_fault,
+    retrieval_fault,
+)
+from ledger.state import FACT, REPAIR, TIMER, TIMERS, RepairRow, SpanRow, name_key
 from schemas.facts import FACT_CLASSES
 from schemas.records import (
     AuditRecorded,
@@ -21,6 +35,10 @@ from schemas.records import (
     Tick,
     TranscriptRead,
 )
+
+replace = msgspec.structs.replace
+AUDIT_DUE = "audit"
+"""Subject of the alert that an audit is due: one for a scope."""
 
 POLICY_COUNTS = ("audit.window", "audit.interval", "context.reinject_tokens")
 """Policy keys whose value is a whole number."""
@@ -74,39 +92,85 @@ def on_retrieval_observed(fx: Effects, record: RetrievalObserved) -> None:
 
 def on_index_checked(fx: Effects, record: IndexChecked) -> None:
     """T1: entries that a check found missing or orphaned."""
+    if not record.missing and not record.orphans:
+        note_repair(fx, record.id, "store_repaired")
+        fx.resolve_alert("T1", f"index:{record.session}", "a later check found nothing missing and nothing orphaned")
+        return
+    for name in record.missing:
+        dependency_changed(fx, name)
     if record.missing:
         fx.degrade("index_entries_missing")
     if record.orphans:
         fx.degrade("index_entries_orphaned")
-    if record.missing or record.orphans:
-        fx.raise_alert(
-            kind="index_inconsistent",
-            rule="T1",
-            severity="ticket",
-            subject=f"index:{record.session}",
-            reason=f"{len(record.missing)} entries missing, {len(record.orphans)} orphaned",
-        )
+    fx.raise_alert(
+        kind="index_inconsistent",
+        rule="T1",
+        severity="ticket",
+        subject=f"index:{record.session}",
+        reason=f"{len(record.missing)} entries missing, {len(record.orphans)} orphaned",
+    )
 
 
 def on_audit_recorded(fx: Effects, record: AuditRecorded) -> None:
-    """T1: a pinned span must come back as it was recorded; only then does the audit vouch for the window."""
+    """T2: a pinned span must come back as it was recorded; only then does the audit vouch for the window."""
     span = span_row(fx.draft, record.span)
     if span is not None and record.status == "ok" and record.text_sha256 == span.text_sha256:
         fx.set_scope(audits_passed=fx.row.audits_passed + 1, compactions_since_audit=0)
+        note_repair(fx, record.id, "audit_passed")
+        fx.resolve_alert("T2", AUDIT_DUE, f"audit of {record.span} passed")
+        fx.resolve_alert("T2", f"audit:{record.span}", "a later audit of the span passed")
         return
     fx.degrade("audit_failed")
     fx.raise_alert(
         kind="audit_failed",
-        rule="T1",
+        rule="T2",
         severity="ticket",
         subject=f"audit:{record.span}",
         reason=record.status if record.status != "ok" else "the text that came back is not the one recorded",
     )
 
 
+def note_repair(fx: Effects, event: str, what: str) -> None:
+    """T3: evidence that somebody may cite to leave *degraded*."""
+    fx.draft.put(REPAIR, bytes.fromhex(event), RepairRow(at=fx.row.records, what=what))
+
+
+def check_audit_due(fx: Effects, spans: list[SpanRow]) -> None:
+    """T2: after a compaction, is an audit due? The alert names the span to ask for, pinned among those that just left."""
+    row = fx.row
+    window = policy_count(row, "audit.window", AUDIT_WINDOW)
+    interval = policy_count(row, "audit.interval", AUDIT_INTERVAL)
+    if row.store == "none" or not audit_due(since_audit=row.compactions_since_audit, window=window, interval=interval):
+        return
+    choice = pinned(((name_key(span.id), b"") for span in spans), fx.cause.encode())
+    names = {name_key(span.id): span.id for span in spans}
+    fx.raise_alert(
+        kind="audit_due",
+        rule="T2",
+        severity="ticket",
+        subject=AUDIT_DUE,
+        reason=f"{row.compactions_since_audit} compactions since the last audit that passed; "
+        + (f"ask for {names[choice]}" if choice is not None else "ask for any evicted span"),
+    )
+
+
 def on_acknowledged(fx: Effects, record: DegradationAcknowledged) -> str:
-    """T3: leaving *degraded* takes evidence that this rules version does not weigh yet, so the scope stays degraded."""
-    return "evidence_not_weighed_by_rules_version"
+    """T3: a scope leaves *degraded* when the evidence, a passed audit or a repaired store, is younger than its last reason.
+    Returns why it does not, or the empty string.
+    """
+    try:
+        known = fx.draft.get(REPAIR, bytes.fromhex(record.evidence))
+    except ValueError:
+        known = None
+    if known is None:
+        return "evidence_not_on_record"
+    row = fx.row
+    repaired, passed = known.what == "store_repaired", known.what == "audit_passed"
+    young = known.at > row.degraded_at
+    if not may_leave_degraded(repaired_after=repaired and young, audit_passed_after=passed and young):
+        return "evidence_older_than_degradation"
+    fx.set_scope(degraded=())
+    return ""
 
 
 def on_policy_set(fx: Effects, record: PolicySet) -> str:
@@ -139,6 +203,14 @@ def policy_fault(key: str, value: str) -> str:
 
 
 def on_tick(fx: Effects, record: Tick) -> None:
-    """Only a tick moves a scope's clock, and only forward."""
-    if record.due_ms > fx.row.clock_ms:
-        fx.set_scope(clock_ms=record.due_ms)
+    """Only a tick moves a scope's clock, and only forward; facts whose validity has ended are not referred to any more."""
+    if record.due_ms <= fx.row.clock_ms:
+        return
+    fx.set_scope(clock_ms=record.due_ms)
+    for key, marker in list(fx.draft.walk(TIMER, TIMERS)):
+        if int.from_bytes(key[len(TIMERS) : len(TIMERS) + 8], "big") > record.due_ms:
+            break
+        fx.draft.delete(TIMER, key)
+        row = fact_row(fx.draft, marker.fact)
+        if row is not None:
+            fx.draft.put(FACT, marker.fact, replace(row, expired=True))

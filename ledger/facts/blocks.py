@@ -31,6 +31,9 @@ _NUMBERED = re.compile(r"\s*\d+(?:\u2192|\t|[:-](?=\s{2,}|\t|[^\s\d]))")
 _CODE_LINE = re.compile(
     r"^(?:[+-](?![\s-])[^\n]*[{};()=]|diff --git |index [0-9a-f]{6,}|@@ -|\+\+\+ |--- [ab]/|\s*(?:import|from|package|func|def|class|return|const|let|var|if|for|while|public|private|static|type|struct|interface|export|#include|use|fn|impl|module|end)\b[^\n]*[{(;:=]\s*$|[^\n]*[;{}]\s*$|[^\n]*\)\s*=>)"
 )
+_LISTING = re.compile(r"[bcdlps-][r-][w-][xsStT-][r-][w-][xsStT-][r-][w-][xsStT-][.+@]?\s|\s*[MADRCU?! ]{1,2}\s[^\s]+\.[a-z]+$|\s*\S+\s+\|\s+\d+\s[+-]+\s*$")
+"""File listings, `git status` and `git diff --stat` lines: bulk that can be asked for again."""
+
 _STOP = re.compile(r"[.!?\u2026]+[\"')\]\u201d\u2019\u00bb*_`]*(?=\s|$)|[\u3002\uff01\uff1f\u0964\u06d4\u061f]+[\u300d\u300f\"')]*")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[\"'])(?:[A-Za-z]|[A-Za-z]\.[A-Za-z]|e\.g|i\.e|vs|dr|mr|mrs|ms|prof|st|no|nr|fig|eq|approx|max|min|ca|al|cf|jr|sr|inc|ltd|"
@@ -87,6 +90,10 @@ def _kind(line: str) -> tuple[BlockKind, int]:
     if item:
         return "item", item.end()
     if len(line) < 2000 and (_CODE_LINE.match(line) or (_NUMBERED.match(line) and line[:1] in " 0123456789")):
+        return "code", 0
+    if line.lstrip()[:2] in {'{"', '[{', '["', '[\n', '{\n'} and ('":' in line or line.strip() in {"[", "{"}):
+        return "code", 0
+    if _LISTING.match(line):
         return "code", 0
     quote = _QUOTE.match(line)
     return "prose", quote.end() if quote else 0

@@ -18,12 +18,25 @@ from ledger.facts.lexicon import Language
 from ledger.facts.numbers import Number, find_numbers
 
 BOUND = 1 << 28
+ABSORBS = 1 << 30
+"""Set on a number whose bound has taken up a negation: `not more than`, `no ... more than twice`."""
+
 _OPERATORS = (
-    lx.NEG | lx.EXC | lx.UNTIL | lx.ONLY | lx.ALL | lx.SOME | lx.MOST | lx.HEDGE | lx.MUST | lx.MAY | lx.AUX | lx.PRON | lx.SUB | lx.CONJ | lx.OR
+    lx.NEG | lx.EXC | lx.EXCEPT | lx.UNTIL | lx.ONLY | lx.ALL | lx.SOME | lx.MOST | lx.HEDGE | lx.MUST | lx.MAY | lx.AUX | lx.PRON | lx.SUB | lx.CONJ | lx.OR
     | lx.STOP | lx.INSTEAD | lx.AFTERWARDS | lx.PLEASE | BOUND
 )  # fmt: skip
-_PREDICATE = lx.AUX | lx.NEG | lx.MUST | lx.MAY | lx.PRON | lx.EXC
+_PREDICATE = lx.AUX | lx.PRED | lx.NEG | lx.MUST | lx.MAY | lx.PRON | lx.EXC
 _OPENERS = lx.VERB | lx.PRON | lx.NEG | lx.MUST | lx.PLEASE | lx.REASON | lx.INSTEAD | lx.ONLY
+
+
+LABEL_WORDS_MAX = 3
+"""Content words that a label before a colon may have."""
+
+
+def _is_label(clause: Clause) -> bool:
+    if clause.flags & (lx.AUX | lx.PRON) or clause.tokens[0].tags & lx.VERB:
+        return False
+    return len(clause.content) <= (1 if clause.flags & lx.NEG else LABEL_WORDS_MAX)
 
 
 class Token:
@@ -38,7 +51,7 @@ class Token:
 class Clause:
     """A part of a sentence with one predicate. `sign` is -1 where it is negated; `flags` is the union of its tokens' tags."""
 
-    __slots__ = ("content", "end", "excepted", "flags", "hedge", "negated", "quantifier", "sign", "start", "tokens")
+    __slots__ = ("content", "end", "excepted", "flags", "hedge", "label", "lead", "negated", "quantifier", "sign", "start", "tokens")
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
@@ -48,6 +61,8 @@ class Clause:
         for token in tokens:
             self.flags |= token.tags
         self.content = [t for t in tokens if t.keys]
+        self.lead: list[Token] = []
+        self.label = False
         self.negated = False
         self.excepted = False
         self.sign = 1
@@ -129,7 +144,7 @@ def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
                 open_command = len(found) if kind == "path" and chunk[a : a + 2] == "./" else -1
         elif open_command >= 0 and _command_word(text, m, chunk):
             continue
-        if chunk[-1] in ",;.:)" or (not kind and open_command < 0):
+        if chunk[-1] in ",;.:)" or not kind:
             open_command = -1
     return sorted(found)
 
@@ -146,14 +161,64 @@ def analyse(original: str, folded: str, start: int, end: int, language: Language
     sentence.dates = [d for d in find_dates(folded, start, end, language) if not any(a < d.end and d.start < b and (b - a) > (d.end - d.start) for a, b in sentence.identifiers)]
     sentence.identifiers = [(a, b) for a, b in sentence.identifiers if not any(d.start < b and a < d.end for d in sentence.dates)]
     taken = [*sentence.identifiers, *((d.start, d.end) for d in sentence.dates)]
-    if sentence.language.number_words or any(c in folded[start:end] for c in "0123456789"):
-        sentence.numbers = find_numbers(original, folded, start, end, language, taken)
+    sentence.numbers = find_numbers(original, folded, start, end, language, taken)
     sentence.tokens = _tokens(original, folded, sentence)
     _tag(sentence.tokens, language)
+    _turn_bounds(folded, sentence)
+    _order(sentence.tokens, language)
     _name(original, sentence)
     sentence.question = original[start:end].rstrip("\"')]} \u201d*_").endswith(("?", "\uff1f", "\u061f"))
-    sentence.clauses = [_settle(Clause(part), language) for part in _split(sentence.tokens, language)]
+    sentence.clauses = [_settle(clause, language) for clause in _labelled(_split(sentence.tokens, language), folded)]
     return sentence
+
+
+def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
+    """Clauses of a sentence; a short head before a colon (`Done:`, `Not allowed:`) speaks for what follows it."""
+    clauses: list[Clause] = []
+    label: list[Token] = []
+    for at, part in enumerate(parts):
+        clause = Clause(part)
+        if at + 1 < len(parts) and ":" in folded[part[-1].end : parts[at + 1][0].start] and _is_label(clause):
+            label = [t for t in part if t.tags & (lx.NEG | lx.ONLY | lx.HEDGE) or any(key.lstrip("-") in lx.POLAR for key in t.keys)]
+            clause.label = True
+            clauses.append(clause)
+            continue
+        if label:
+            clause.lead = label
+            clause.content = [*(t for t in label if t.keys), *clause.content]
+        clauses.append(clause)
+    return clauses
+
+
+_COMPARATIVE = frozenset(
+    "more less fewer exceed exceeds exceeding mas menos mais piu meno plus moins mehr weniger meer minder mer mindre wiecej mniej более больше менее меньше".split()
+)
+_RESTRICTIVE = frozenset("with of having containing than con de com di avec mit met med z с".split())
+
+
+def _turn_bounds(folded: str, sentence: Sentence) -> None:
+    """`no sample may be thawed more than twice` bounds from above: the negation goes into the bound, `> 2` becomes `<= 2`.
+
+    A bound that narrows a noun (`never load sheets above 2,000 rows`) keeps its sense and leaves the negation to the verb.
+    """
+    tokens = sentence.tokens
+    for at, number in enumerate(sentence.numbers):
+        if number.op not in {">", "<"}:
+            continue
+        index = next((i for i, t in enumerate(tokens) if t.kind == "n" and t.start == number.start), -1)
+        before = tokens[index - 1] if index > 0 else None
+        first = folded[number.start : number.end].split(" ")[0]
+        if before is None or before.word in _RESTRICTIVE or not (first in _COMPARATIVE or before.tags & (lx.AUX | lx.NEG)):
+            continue
+        for earlier in reversed(tokens[max(0, index - 9) : index]):
+            if earlier.tags & (lx.EXC | lx.SUB | lx.CONJ) or (earlier.kind == "p" and earlier.word in ";:"):
+                break
+            if earlier.tags & lx.NEG:
+                op = {">": "<=", "<": ">="}[number.op]
+                sentence.numbers[at] = number._replace(op=op)
+                tokens[index].tags |= ABSORBS
+                tokens[index].keys = ("#" + op + number.value,)
+                break
 
 
 def _tokens(original: str, folded: str, sentence: Sentence) -> list[Token]:
@@ -178,27 +243,48 @@ def _tokens(original: str, folded: str, sentence: Sentence) -> list[Token]:
 
 
 def _words(folded: str, start: int, end: int, language: Language, tokens: list[Token]) -> None:
-    single = language.tags.single
+    no_spaces, known, append = language.no_spaces, language.known, tokens.append
     for m in _PIECE.finditer(folded, start, end):
         word = m[0]
-        if not (word[0].isalnum() or word[0] == "_" or len(word) > 1):
+        at = m.start()
+        entry = known.get(word)
+        if entry is None:
+            entry = _learn(word, language)
+        if entry is _MARK:
             if word not in "\"'`*#_\\":
-                tokens.append(Token(m.start(), m.end(), "p", word))
-            continue
-        if language.no_spaces and not word.isascii():
-            _bigrams(m.start(), word, language, tokens)
-            continue
-        tags = single.get(word, 0)
-        if not tags and language.apostrophe_negation and word.endswith("n't"):
-            tags = lx.NEG | lx.AUX
-        if not tags and "-" in word and word not in language.concepts:
-            head, _, rest = word.partition("-")
-            if head not in {"non", "un", "de"} and rest:
-                for piece_start, piece in ((m.start(), head), (m.start() + len(head) + 1, rest)):
-                    if piece:
-                        tokens.append(Token(piece_start, piece_start + len(piece), "w", piece, single.get(piece, 0) & ~(lx.NEG | lx.EXC), language.keys(piece)))
-                continue
-        tokens.append(Token(m.start(), m.end(), "w", word, tags, language.keys(word)))
+                append(Token(at, at + 1, "p", word))
+        elif no_spaces and not word.isascii():
+            _bigrams(at, word, language, tokens)
+        else:
+            for offset, piece, tags, keys in entry:
+                append(Token(at + offset, at + offset + len(piece), "w", piece, tags, keys))
+
+
+_Entry = tuple[tuple[int, str, int, tuple[str, ...]], ...]
+_MARK: _Entry = ()
+KNOWN_MAX = 50_000
+"""Words of one language whose analysis is kept; then the memory starts anew. It changes nothing but speed."""
+
+
+def _learn(word: str, language: Language) -> _Entry:
+    """Tags and keys of a word, or of the parts of a compound; punctuation has none."""
+    entry: _Entry
+    if len(word) == 1 and not (word.isalnum() or word == "_"):
+        entry = _MARK
+    else:
+        tags = language.tags.single.get(word, 0)
+        if language.apostrophe_negation and word.endswith("n't"):
+            tags |= lx.NEG | lx.AUX
+        head, dash, rest = word.partition("-")
+        if not tags and dash and rest and word not in language.concepts and head not in {"non", "un", "de"} and not language.no_spaces:
+            parts = ((0, head), (len(head) + 1, rest))
+            entry = tuple((at, part, language.tags.single.get(part, 0) & ~(lx.NEG | lx.EXC), language.keys(part)) for at, part in parts if part)
+        else:
+            entry = ((0, word, tags, language.keys(word)),)
+    if len(language.known) >= KNOWN_MAX:
+        language.known.clear()
+    language.known[word] = entry
+    return entry
 
 
 def _bigrams(start: int, run: str, language: Language, tokens: list[Token]) -> None:
@@ -221,7 +307,9 @@ def _bigrams(start: int, run: str, language: Language, tokens: list[Token]) -> N
 
 def _tag(tokens: list[Token], language: Language) -> None:
     """Phrases of several words, operators inside words, and which words carry content."""
-    longer, concepts, single = language.tags.longer, language.concept_phrases, language.tags.single
+    single, starters = language.tags.single, _starters(language.code)
+    inner = language.inside if not language.no_spaces else ()
+    negative = language.negative_words
     skip = 0
     for at, token in enumerate(tokens):
         if skip:
@@ -231,32 +319,55 @@ def _tag(tokens: list[Token], language: Language) -> None:
         if token.kind != "w":
             continue
         word = token.word
-        for rest, tag in longer.get(word, ()):
-            if _follows(tokens, at, rest):
-                token.tags, skip = tag & ~lx.NEUTRAL, len(rest)
-                token.keys = ()
-                break
-        else:
-            for rest, bound in _bound_phrases(language).get(word, ()):
-                if _follows(tokens, at, rest):
-                    token.tags, skip = BOUND, len(rest)
-                    token.keys = ()
-                    break
-        for rest, key in concepts.get(word, ()):
-            if _follows(tokens, at, rest):
-                token.keys = (key,)
-                token.tags &= ~_OPERATORS
-                for later in tokens[at + 1 : at + 1 + len(rest)]:
-                    later.keys, later.tags = (), later.tags & ~lx.NEG
-        if not language.no_spaces:
-            for inside, tag in language.inside:
-                if inside in word:
-                    token.tags |= tag
-        if language.negative_words is not None and language.negative_words.search(word):
+        if word in starters:
+            skip = _phrase(tokens, at, language)
+        for inside, tag in inner:
+            if inside in word:
+                token.tags |= tag
+        if negative is not None and negative.search(word):
             token.tags |= lx.NEG
         if token.tags & _OPERATORS and not (token.keys and token.keys[0].lstrip("-")[:1] == "@" and not token.tags & (lx.NEG | lx.AUX)):
-            if not (token.tags & lx.NEG and (language.inside or language.negative_words) and word not in single):
+            if word in single or not token.tags & lx.NEG or not (language.inside or language.negative_words):
                 token.keys = ()
+            elif language.inside:
+                token.keys = _rest_keys(word, language)
+
+
+@lru_cache(maxsize=64)
+def _starters(code: str) -> frozenset[str]:
+    language = lx.LANGUAGES[code]
+    return frozenset((*language.tags.longer, *_bound_rows(code), *language.concept_phrases))
+
+
+def _phrase(tokens: list[Token], at: int, language: Language) -> int:
+    """Reads a phrase that begins at this token; answers how many further tokens belong to it as operators."""
+    token, word = tokens[at], tokens[at].word
+    skip = 0
+    for rest, tag in language.tags.longer.get(word, ()):
+        if _follows(tokens, at, rest):
+            token.tags, token.keys, skip = tag & ~lx.NEUTRAL, (), len(rest)
+            break
+    else:
+        for rest, _ in _bound_phrases(language).get(word, ()):
+            if _follows(tokens, at, rest):
+                token.tags, token.keys, skip = BOUND, (), len(rest)
+                break
+    for rest, key in language.concept_phrases.get(word, ()):
+        if _follows(tokens, at, rest):
+            token.keys = (key,)
+            token.tags &= ~_OPERATORS
+            for later in tokens[at + 1 : at + 1 + len(rest)]:
+                later.keys, later.tags = (), later.tags & ~lx.NEG
+    return skip
+
+
+def _rest_keys(word: str, language: Language) -> tuple[str, ...]:
+    """What a word says beside its negation: `변경금지` speaks of a change, `금지` of nothing."""
+    for inside, tag in language.inside:
+        if tag & lx.NEG and inside in word:
+            rest = word.partition(inside)[0]
+            return language.keys(rest) if len(rest) >= 2 else ()
+    return language.keys(word)
 
 
 @lru_cache(maxsize=64)
@@ -268,6 +379,17 @@ def _bound_rows(code: str) -> dict[str, list[tuple[tuple[str, ...], str]]]:
     for found in rows.values():
         found.sort(key=lambda row: (-len(row[0]), row[0]))
     return rows
+
+
+def _order(tokens: list[Token], language: Language) -> None:
+    """`before the audit` and `after the audit` are opposites where they speak of the same thing."""
+    for at, token in enumerate(tokens):
+        sign = "" if token.word in language.before else "-" if token.word in language.after else None
+        if sign is None or token.kind != "w":
+            continue
+        following = next((t for t in tokens[at + 1 : at + 5] if t.keys and t.kind == "w"), None)
+        if following is not None:
+            token.keys = (f"{sign}<{following.keys[-1].lstrip('-')}",)
 
 
 def _bound_phrases(language: Language) -> dict[str, list[tuple[tuple[str, ...], str]]]:
@@ -300,12 +422,17 @@ def _split(tokens: list[Token], language: Language) -> list[list[Token]]:
     parts: list[list[Token]] = []
     part: list[Token] = []
     negated = content = False
+    inside = -1
     for at, token in enumerate(tokens):
         if token.kind == "p":
+            if token.word == "(":
+                inside = _values_only(tokens, at)
+            if at <= inside:
+                continue
             if part and (token.word in ";\u2014()" or (token.word == "-" and _spaced(tokens, at)) or (token.word == ":" and _spaced(tokens, at, after_only=True))):
                 parts.append(part)
                 part, negated, content = [], False, False
-            elif token.word == "," and content and _new_clause(tokens, at + 1, language):
+            elif token.word == "," and content and not _excepts(tokens, at + 1) and _new_clause(tokens, at + 1, language):
                 parts.append(part)
                 part, negated, content = [], False, False
             continue
@@ -320,9 +447,23 @@ def _split(tokens: list[Token], language: Language) -> list[list[Token]]:
     return parts
 
 
+def _values_only(tokens: list[Token], at: int) -> int:
+    """Index of the bracket that closes the one at `at`, if nothing but values stands between: such a bracket splits no clause."""
+    for later in range(at + 1, min(len(tokens), at + 6)):
+        if tokens[later].word == ")":
+            return later
+        if tokens[later].kind == "w" and tokens[later].keys:
+            return -1
+    return -1
+
+
 def _spaced(tokens: list[Token], at: int, after_only: bool = False) -> bool:
     after = at + 1 >= len(tokens) or tokens[at + 1].start > tokens[at].end
     return after and (after_only or at == 0 or tokens[at - 1].end < tokens[at].start)
+
+
+def _excepts(tokens: list[Token], at: int) -> bool:
+    return at < len(tokens) and bool(tokens[at].tags & lx.EXCEPT)
 
 
 def _opens(tokens: list[Token], at: int, token: Token, negated: bool, language: Language) -> bool:
@@ -342,9 +483,10 @@ def _opens(tokens: list[Token], at: int, token: Token, negated: bool, language: 
 def _new_clause(tokens: list[Token], at: int, language: Language) -> bool:
     """Is what follows a clause of its own: does it open with a verb or hold an auxiliary, pronoun or negation of its own?"""
     seen = words = 0
+    before = ""
     for token in tokens[at : at + 9]:
         if token.kind == "p":
-            if token.word in ",;:.()\u2014" and words:
+            if token.word in ",;:.\u2014" and words:
                 break
             continue
         if token.tags & lx.CONJ:
@@ -354,8 +496,9 @@ def _new_clause(tokens: list[Token], at: int, language: Language) -> bool:
         words += 1
         if words == 1 and token.tags & _OPENERS:
             return True
-        if token.tags & _PREDICATE:
+        if token.tags & _PREDICATE or (words == 2 and token.tags & lx.VERB and before.endswith("s") and seen):
             return True
+        before = token.word
         seen += bool(token.keys)
     return language.code != "en" and seen >= 3
 
@@ -364,7 +507,14 @@ def _settle(clause: Clause, language: Language) -> Clause:
     """Sign, quantifier and hedge of a clause."""
     count = 0
     neither = False
-    for token in clause.tokens:
+    for token, following in zip(clause.tokens, clause.tokens[1:], strict=False):
+        if token.tags & lx.ALL and (following.kind == "n" or following.word[0] in "0123456789" or following.word in language.number_words) and token.word not in {"all", "both"}:
+            token.tags &= ~lx.ALL  # `every 8 hours` is an interval
+            clause.flags = 0
+    if not clause.flags:
+        for token in clause.tokens:
+            clause.flags |= token.tags
+    for token in (*clause.lead, *clause.tokens):
         tags = token.tags
         if tags & lx.HEDGE and not clause.hedge:
             clause.hedge = token.word
@@ -373,6 +523,10 @@ def _settle(clause: Clause, language: Language) -> Clause:
                 continue
             neither = neither or token.word in {"neither", "nor", "ni", "ani", "ни", "weder", "né", "ne"}
             count += 1
+        elif tags & lx.EXCEPT:
+            clause.excepted = True
+            clause.quantifier = "only" if count else "except"
+            count += count % 2
         elif tags & lx.EXC or tags & lx.INSTEAD:
             clause.excepted = True
             if count:
@@ -382,9 +536,10 @@ def _settle(clause: Clause, language: Language) -> Clause:
             clause.quantifier = "only"
             clause.excepted = True
             count += 1
+    count -= sum(token.tags & ABSORBS != 0 for token in clause.tokens)
     if language.code in _DOUBLE and count == 2 and not clause.excepted:
         count = 1
-    clause.negated = count > 0
+    clause.negated = count > 0 or any(token.tags & (lx.NEG | ABSORBS) for token in clause.tokens)
     clause.sign = -1 if count % 2 else 1
     flags = clause.flags
     if not clause.quantifier:

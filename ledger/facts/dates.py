@@ -32,7 +32,7 @@ _TIME = (
 )
 _ISO = re.compile(
     r"(?<![\d.-])(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?:[t ](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?"
-    r"(?:\s?(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d)(?![" + WORD + r"]))?)?(?!\d)"
+    r"(?:\s?(?P<zone>z|utc|gmt|cet|cest|est|edt|pst|pdt|bst|jst|kst|ist|msk|[+-]\d\d:?\d\d)(?![" + WORD + r"]))?)?(?!\d)"
 )
 _NUMERIC = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/]|[.-]\d)")
 _YMD = re.compile(r"(?<![\d./-])(\d{4})[./](\d{1,2})[./](\d{1,2})(?![\d/]|[.]\d)")
@@ -54,13 +54,16 @@ def _month_names(code: str) -> tuple[re.Pattern[str], re.Pattern[str], dict[str,
     return first, second, months
 
 
+_DIGIT = re.compile("[0-9]")
+
+
 def find_dates(folded: str, start: int, end: int, language: Language) -> list[Dated]:
     """Every date, time and distance in `folded[start:end]`, in order, none inside another. Offsets are of `folded`."""
     text = folded[start:end]
     found: list[Dated] = []
-    if any(digit in text for digit in "0123456789"):
+    if _DIGIT.search(text):
         found = _join(text, _days(text, language), _times(text, language))
-    elif language.clock or language.relative_days:
+    else:
         found = _word_times(text, language)
     return [Dated(item.start + start, item.end + start, item.value) for item in found]
 
@@ -170,16 +173,22 @@ def _cued(text: str, start: int, end: int) -> bool:
     return bool(_CUE.search(text[max(0, start - 8) : start])) or text[end : end + 5].strip().startswith("uhr")
 
 
+@lru_cache(maxsize=64)
+def _named_times(code: str) -> re.Pattern[str] | None:
+    names = sorted({*LANGUAGES[code].clock, *LANGUAGES[code].relative_days}, key=lambda n: (-len(n), n))
+    return re.compile(rf"(?<![{WORD}'])(?:" + "|".join(map(re.escape, names)) + rf")(?![{WORD}'])") if names else None
+
+
 def _word_times(text: str, language: Language) -> list[Dated]:
     found: list[Dated] = []
-    if language.clock or language.relative_days:
-        for m in re.finditer(f"[{WORD}']+", text):
-            clock = language.clock.get(m[0])
-            if clock is not None:
-                hour, _, minute = clock.partition(":")
-                found.append(Dated(m.start(), m.end(), _time(hour, minute)))
-            elif m[0] in language.relative_days:
-                found.append(Dated(m.start(), m.end(), f"{language.relative_days[m[0]]:+d}d"))
+    pattern = _named_times(language.code)
+    for m in pattern.finditer(text) if pattern else ():
+        clock = language.clock.get(m[0])
+        if clock is not None:
+            hour, _, minute = clock.partition(":")
+            found.append(Dated(m.start(), m.end(), _time(hour, minute)))
+        else:
+            found.append(Dated(m.start(), m.end(), f"{language.relative_days[m[0]]:+d}d"))
     return found
 
 

@@ -30,7 +30,27 @@ _EPHEMERAL = re.compile(
 _SMALL_TALK = re.compile(r"^\W{0,3}(?:but |so |and )?(?:i|we|you)\s(?:don't|do not|didn't|can't|cannot|couldn't|haven't)\s(?:\w+\s)?(?:see|think|know|want|need|have|find|believe|understand|remember|mind|worry)\b|^\W{0,3}(?:no|yes|nope|never mind|no problem|not yet|of course)\W*$")
 _CONSTANT = re.compile(r"^\s*(?:export |const |final |static |let |var |val )*([A-Za-z_][\w.-]{1,60})\s*(?::\s*[\w<>\[\], ]+)?\s*(?:=|:)\s*[\"']?([+-]?\d[\d_.,]*\s?[A-Za-z%]{0,4})[\"']?\s*[,;]?\s*(?:[#/].*)?$", re.ASCII)
 _ASKING_YOU = re.compile(r"^\W{0,3}(?:can|could|would|will) you\b|^\W{0,3}(?:please|pls)\b")
+_NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|done|got it|great|excellent|perfect)\b")
 _PROGRESS = re.compile(r"^(?:running|compiling|downloading|building|installing|fetching|collecting)\b")
+
+
+_WRAPPER = re.compile(r"<(system-reminder|bash-(?:stdout|stderr|input)|local-command-(?:stdout|stderr|caveat)|command-(?:name|message|contents)|task-notification|ide_[a-z_]+)>")
+
+
+def _blank_wrappers(text: str) -> str:
+    """The text with what a runtime put around or into it (reminders, output of shell escapes) blanked, offsets unchanged."""
+    if "<" not in text:
+        return text
+    parts: list[str] = []
+    at = 0
+    for m in _WRAPPER.finditer(text):
+        if m.start() < at:
+            continue
+        close = text.find(f"</{m[1]}>", m.end())
+        stop = close + len(m[1]) + 3 if close >= 0 else m.end()
+        parts.append(text[at : m.start()] + " " * (stop - m.start()))
+        at = stop
+    return "".join(parts) + text[at:] if parts else text
 
 
 class Builder:
@@ -62,8 +82,9 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
     `scope_key` keys the fact ids; `valid` bounds the validity of every fact. Facts stand in the order of their offsets;
     `passed_over` counts what the salience rule left out.
     """
+    text = _blank_wrappers(text)
     folded = fold(text)
-    language = detect(folded)
+    language = detect(folded, original=text)
     builder = Builder(text, folded, role, scope_key, valid)
     passed_over = 0
     window, skipped = salience.readable(text, role)
@@ -96,7 +117,7 @@ def _read_blocks(builder: Builder, found: list[Block], language: Language) -> No
 def _prose(builder: Builder, block: Block, language: Language) -> None:
     local = language
     if block.end - block.start > 24 and (not builder.folded.isascii() or language.code != "en"):
-        local = detect(builder.folded[block.start : block.end], language)
+        local = detect(builder.folded[block.start : block.end], language, builder.text[block.start : block.end])
     for start, end in sentences(builder.text, block.start, block.end):
         sentence = analyse(builder.text, builder.folded, start, end, local)
         add_values(builder, sentence)
@@ -107,6 +128,9 @@ def _prose(builder: Builder, block: Block, language: Language) -> None:
 def _code(builder: Builder, block: Block, language: Language) -> None:
     """In code only named constants count; everything else can be read again from the file it stands in."""
     line = builder.text[block.start : block.end]
+    if _JSON_PAIR.search(line[:2000]):
+        _json(builder, block, language)
+        return
     if len(line) > 200:
         return
     m = _CONSTANT.match(line.rstrip("\n"))
@@ -116,6 +140,37 @@ def _code(builder: Builder, block: Block, language: Language) -> None:
     numbers = find_numbers(builder.text, builder.folded, block.start + m.start(2), block.start + m.end(2), language, [])
     for number in numbers[:1]:
         builder.add("numeric", start, number.end, number.canonical, subject=f"!{m[1]}", context=f"!{m[1]} |")
+
+
+_JSON_PAIR = re.compile(r'"([\w .-]{1,60})"\s*:\s*(?:"((?:[^"\\\\\n]|\\\\.){0,300})"|(-?\d[\d.eE+-]{0,30}|true|false|null))', re.ASCII)
+_JSON_NAME = re.compile(r"(?:^|[_.-])(?:id|name|key|path|file|host|branch|version|sha|hash|url|ref|tag|token|slug|uuid|code)s?$", re.IGNORECASE)
+JSON_PAIRS_MAX = 60
+"""Pairs of one line of JSON that are read; the rest is bulk."""
+
+
+def _json(builder: Builder, block: Block, language: Language) -> None:
+    """Pairs of a JSON object: names and measured values; a short word is a state of what was named just before it."""
+    named = ""
+    for count, m in enumerate(_JSON_PAIR.finditer(builder.text, block.start, block.end)):
+        if count >= JSON_PAIRS_MAX:
+            return
+        key = fold(m[1])
+        if m[2] is None:
+            numbers = find_numbers(builder.text, builder.folded, m.start(3), m.end(3), language, [])
+            for number in numbers[:1]:
+                builder.add("numeric", number.start, number.end, number.canonical, subject=language.keys(key)[0], context=f"{'/'.join(language.keys(key))} {named} |")
+            continue
+        value = m[2]
+        if value and " " not in value and (classify(value) or (_JSON_NAME.search(key) and len(value) > 2 and any(c in value for c in "-_./0123456789"))):
+            builder.add("identifier", m.start(2), m.end(2), value, context="|")
+            named = "!" + value
+        elif 2 < len(value) <= 40 and value.count(" ") <= 3 and value.isascii() and any(c.isalpha() for c in value):
+            words = [token for token in analyse(builder.text, builder.folded, m.start(2), m.end(2), language).tokens if token.keys]
+            if words and named:
+                builder.add("narrative", m.start(2), m.end(2), normalise(value), context=" ".join([named, *words_of(words)]))
+        elif len(value) > 40 and " " in value:
+            sentence = analyse(builder.text, builder.folded, m.start(2), m.end(2), language)
+            add_values(builder, sentence)
 
 
 def _table(builder: Builder, start: int, end: int, language: Language) -> None:
@@ -132,7 +187,7 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
     index = {token.start: at for at, token in enumerate(sentence.tokens)}
     for a, b in sentence.identifiers:
         value = builder.text[a:b]
-        if _telling(value, builder.role):
+        if _telling(value, builder.role) and not ("<" in value and "</" in value):
             builder.add("identifier", a, b, value, context=_context(sentence, index.get(a, -1), a, labels))
     for date in sentence.dates:
         anchor = _anchor(builder, sentence) if date.value[0] in "+-" and date.value[1:2] != "-" else ""
@@ -155,7 +210,9 @@ def _anchor(builder: Builder, sentence: Sentence) -> str:
 def _telling(value: str, role: Role) -> bool:
     if len(value) > 300 or "\n" in value:
         return False
-    return bool(classify(value)) or (len(value) >= 3 and any(c.isalpha() for c in value))
+    if classify(value):
+        return True
+    return len(value) >= 3 and any(c.isalpha() for c in value) and (role == "user" or not value.isalpha())
 
 
 def _context(sentence: Sentence, at: int, start: int, labels: list[Token] | None) -> str:
@@ -190,14 +247,7 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
         if not subject or (number.value in {"1", "0"} and not number.op and not text[start].isdecimal() and label is None):
             return
     value = number.canonical
-    clause = clause_at(sentence, number.start)
-    if clause is not None and number.op in {">", "<"} and _negated_before(clause, number.start):
-        value = {">": "<=", "<": ">="}[number.op] + number.value
     builder.add("numeric", start, end, value, subject=subject, context=_context(sentence, at, number.start, labels))
-
-
-def _negated_before(clause: Clause, start: int) -> bool:
-    return any(t.tags & lx.NEG and t.start < start for t in clause.tokens) and not any(t.tags & lx.EXC for t in clause.tokens)
 
 
 def _label(sentence: Sentence, at: int) -> Token | None:
@@ -220,11 +270,15 @@ def _statements(builder: Builder, sentence: Sentence) -> None:
     folded, role = builder.folded, builder.role
     text = folded[sentence.start : sentence.end]
     asked = bool(_ASKING_YOU.search(text))
-    if role != "user" and (_EPHEMERAL.search(text) or (role == "tool" and _PROGRESS.search(text))):
+    if role != "user" and (_EPHEMERAL.search(text) or _NOW.search(text) or (role == "tool" and _PROGRESS.search(text))):
         return
-    if sentence.question and not (role == "user" and asked):
+    if sentence.question and not asked:
+        if role == "user":
+            _question(builder, sentence)
         return
     for clause in merged(sentence):
+        if clause.label:
+            continue
         cls, kind = _class_of(clause, sentence, role, asked, folded)
         if cls is None:
             continue
@@ -234,11 +288,23 @@ def _statements(builder: Builder, sentence: Sentence) -> None:
             marks.append("%imp")
         if clause.excepted:
             marks.append("%exc")
+            if clause.quantifier == "only" and not clause.flags & (lx.NONE | lx.ONLY):
+                marks.append("%not")
         context = " ".join([*marks, *words_of(clause.content)])
         quantifier = clause.quantifier
         builder.add(
             cls, start, end, normalise(builder.text[start:end]), negated=clause.sign < 0, quantifier=quantifier, hedge=clause.hedge, kind=kind, context=context,
         )  # fmt: skip
+
+
+def _question(builder: Builder, sentence: Sentence) -> None:
+    """An open question of the user: it must not come back as something that was decided."""
+    content = [token for clause in sentence.clauses for token in clause.content]
+    if len(content) >= 2:
+        start, end = sentence.clauses[0].start, sentence.clauses[-1].end
+        negated = sum(clause.sign < 0 for clause in sentence.clauses) % 2 == 1
+        value = normalise(builder.text[start:end])
+        builder.add("narrative", start, end, value, hedge="?", negated=negated, context=" ".join(["%ask", *words_of(content)]))
 
 
 def clause_bounds(text: str, clause: Clause) -> tuple[int, int]:
@@ -268,8 +334,8 @@ def _class_of(clause: Clause, sentence: Sentence, role: Role, asked: bool, folde
     text = folded[clause.start : clause.end]
     if clause.flags & lx.REASON and role in {"user", "assistant"} and words >= 2:
         return "decision", "reason"
-    if clause.negated or clause.excepted:
-        if words and not (role != "user" and _SMALL_TALK.search(text)) and not _labels_only(clause):
+    if clause.negated or (clause.excepted and clause.quantifier != "except") or any(t.word.startswith(("non-", "non\u2010")) for t in clause.content):
+        if words and _substantial(clause, role, words) and not (role != "user" and _SMALL_TALK.search(text)) and not _labels_only(clause):
             return "prohibition", ""
         return None, ""
     if role in {"user", "assistant"} and words >= 2 and flags & (lx.DECIDED | lx.REJECTED) and not clause.hedge:
@@ -278,9 +344,29 @@ def _class_of(clause: Clause, sentence: Sentence, role: Role, asked: bool, folde
         return "commitment", ""
     if role == "user" and (asked or _imperative(clause, sentence)) and (words >= 2 or (words == 1 and clause.tokens[0].tags & lx.VERB and clause.content[0].kind != "w")):
         return "instruction", ""
-    if content >= (2 if role != "assistant" or clause.flags & lx.ONLY else 2) and words >= 1:
+    if content >= 2 and words >= 1 and _says_something(clause, sentence, content):
         return "narrative", ""
     return None, ""
+
+
+_SAYS = lx.AUX | lx.PRED | lx.ONLY | lx.MUST | lx.ALL | lx.MOST | lx.SOME
+
+
+def _substantial(clause: Clause, role: Role, words: int) -> bool:
+    """A tool's `No matches found` and an assistant's `not global` negate nothing that a context must keep."""
+    if role == "user":
+        return True
+    predicate = bool(clause.flags & (lx.AUX | lx.PRED | lx.MUST | lx.UNTIL | lx.EXC | lx.VERB))
+    return words >= 2 and predicate if role == "tool" else words >= 2 or predicate
+
+
+def _says_something(clause: Clause, sentence: Sentence, content: int) -> bool:
+    """A fragment (`the current behavior`) is no statement: it needs a predicate, a name, a value or some length."""
+    if clause.tokens[0].tags & lx.SUB and content < 4:
+        return False
+    if content >= 4 or clause.flags & _SAYS or clause.tokens[0].tags & lx.VERB or clause.lead:
+        return True
+    return sentence.language.code != "en" or any(token.name or token.kind != "w" for token in clause.content)
 
 
 def _labels_only(clause: Clause) -> bool:

@@ -43,16 +43,20 @@ AFTERWARDS = 1 << 24
 PLEASE = 1 << 25
 ASK = 1 << 26
 NOUN_STOP = 1 << 27
+PRED = 1 << 29
+EXCEPT = 1 << 31
+NONE = 1 << 32
 """What a word does in its clause; a word may do several things."""
 
 _TAGS = {
     "neg": NEG, "exc": EXC, "until": UNTIL, "only": ONLY, "all": ALL, "some": SOME, "most": MOST, "hedge": HEDGE, "must": MUST,
     "may": MAY, "aux": AUX, "pron": PRON, "sub": SUB, "reason": REASON, "conj": CONJ, "or": OR, "question": QUESTION, "verb": VERB,
     "decided": DECIDED, "rejected": REJECTED, "promise": PROMISE, "stop": STOP, "neutral": NEUTRAL, "instead": INSTEAD,
-    "afterwards": AFTERWARDS, "please": PLEASE, "ask": ASK, "noun_stop": NOUN_STOP,
+    "afterwards": AFTERWARDS, "please": PLEASE, "ask": ASK, "noun_stop": NOUN_STOP, "pred": PRED, "except": EXCEPT, "none": NONE,
 }  # fmt: skip
 _BOUNDS = {"le": "<=", "ge": ">=", "gt": ">", "lt": "<", "approx": "~"}
 _COMBINING = re.compile("[\u0300-\u036f\u064b-\u065f\u0670\u0640\u05b0-\u05c7]+")
+_IRREGULAR: dict[str, str] = {}
 _ENGLISH_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
 
 
@@ -97,6 +101,10 @@ class Language:
         )
         self.negative_words = _pattern(data.get("negative_words", ""))
         self.particles: tuple[str, ...] = tuple(sorted(fold(data.get("particles", "")).split(), key=lambda p: (-len(p), p)))
+        self.verb_prefixes: tuple[str, ...] = tuple(fold(data.get("verb_prefixes", "")).split())
+        self.letters = frozenset(data.get("letters", ""))
+        self.before = frozenset(fold(data.get("before", "")).split())
+        self.after = frozenset(fold(data.get("after", "")).split())
         self.prefixes: tuple[str, ...] = tuple(fold(p) for p in data.get("prefixes", ()))
         self.bounds = self._bounds(data.get("bounds", {}), ("le", "ge", "gt", "lt", "approx"), "")
         self.bounds_after = self._bounds(data.get("bounds", {}), ("le", "ge"), "after_")
@@ -109,12 +117,17 @@ class Language:
         stem = data.get("stem", {})
         self.suffixes: tuple[str, ...] = tuple(sorted(fold(stem.get("suffixes", "")).split(), key=lambda s: (-len(s), s)))
         self.stem_min: int = stem.get("least", 3)
+        if self.code == "en":
+            _IRREGULAR.update((form, base) for form, _, base in (item.partition("=") for item in fold(stem.get("irregular", "")).split()))
         self.stem_rounds: int = stem.get("rounds", 1)
         self.no_spaces: bool = data.get("no_spaces", False)
         self.verb_last: bool = data.get("verb_last", False)
         self.function_words = frozenset(word for word, tag in self.tags.single.items() if tag & (STOP | AUX | PRON | NEG))
+        bound_words = (word for entry in (*self.bounds, *self.bounds_after) for word in entry)
+        self.vocabulary = frozenset((*self.tags.single, *self.months, *self.weekdays, *self.number_words, *self.relative_days, *bound_words))
         self.concepts: dict[str, tuple[str, ...]] = {}
         self.concept_phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self.known: dict[str, tuple[tuple[int, str, int, tuple[str, ...]], ...]] = {}
         self.keys = lru_cache(maxsize=65536)(self._keys)
 
     @staticmethod
@@ -169,6 +182,11 @@ class Language:
                 keys.append("-" + base_stem)
                 keys.extend(("-" + key).replace("--", "") for key in self.concepts.get(base_stem, ()))
                 break
+        for prefix in self.verb_prefixes:
+            if word.startswith(prefix) and len(word) - len(prefix) >= 4:
+                base_stem = self.stem(word[len(prefix) :])
+                keys += [*self.concepts.get(base_stem, ()), base_stem]
+                break
         return tuple(dict.fromkeys(keys))
 
 
@@ -183,6 +201,7 @@ def _pattern(text: str) -> re.Pattern[str] | None:
 @lru_cache(maxsize=65536)
 def _english(word: str) -> str:
     """A light English stemmer: plural, -ing, -ed, -ly, -er, -ion and adjective endings."""
+    word = _IRREGULAR.get(word, word)
     if word.endswith("'s"):
         word = word[:-2]
     if len(word) > 4 and word.endswith("ies"):
@@ -215,6 +234,8 @@ def _load() -> dict[str, Language]:
             language = Language(tomllib.loads(entry.read_text("utf-8")))
             found[language.code] = language
     for name, entry_data in tomllib.loads((folder / "concepts.toml").read_text("utf-8")).items():
+        if "opposite" in entry_data:
+            POLAR.add("@" + name)
         for side, sign in (("same", ""), ("opposite", "-")):
             for code, words in entry_data.get(side, {}).items():
                 for language in found.values() if code == "x" else [found[code]] if code in found else []:
@@ -232,6 +253,9 @@ def _add_concept(language: Language, phrase: tuple[str, ...], key: str) -> None:
         if key not in held and "-" + key not in held and key.lstrip("-") not in held:
             language.concepts[form] = (*held, key)
 
+
+POLAR: set[str] = set()
+"""Concepts that have an opposite."""
 
 LANGUAGES: dict[str, Language] = _load()
 ENGLISH = LANGUAGES["en"]
@@ -253,8 +277,11 @@ _SAMPLE_CHARS = 4000
 """How much of a text decides its language: enough for any sentence, small against bulk."""
 
 
-def detect(folded: str, fallback: Language = ENGLISH) -> Language:
-    """The language of a folded text, by script, then by function words; `fallback` where nothing speaks for another."""
+def detect(folded: str, fallback: Language = ENGLISH, original: str = "") -> Language:
+    """The language of a folded text, by script, then by its words and by letters that only some languages have.
+
+    `original` is the text before folding, for the letters; `fallback` is the answer where nothing speaks for another language.
+    """
     sample = folded[:_SAMPLE_CHARS]
     if not sample.isascii():
         for code, pattern in _SCRIPTS:
@@ -263,14 +290,18 @@ def detect(folded: str, fallback: Language = ENGLISH) -> Language:
                 if code == "ru" and "uk" in LANGUAGES and _UKRAINIAN.search(sample):
                     return LANGUAGES["uk"]
                 return LANGUAGES.get(code, fallback)
-    words = _WORDS.findall(sample)
-    best, best_hits = fallback, sum(word in fallback.function_words for word in words)
+    words = frozenset(_WORDS.findall(sample))
+    letters = frozenset(original[:_SAMPLE_CHARS].lower()) if original else frozenset()
+    best, best_hits = fallback, len(words & fallback.vocabulary) + LETTER_WEIGHT * len(letters & fallback.letters)
     for language in _LATIN_LANGUAGES:
-        hits = sum(word in language.function_words for word in words)
-        if hits > best_hits + (0 if best is not fallback else min(1, len(words) // 12)):
+        hits = len(words & language.vocabulary) + LETTER_WEIGHT * len(letters & language.letters)
+        if hits > best_hits and hits > 1:
             best, best_hits = language, hits
     return best
 
+
+LETTER_WEIGHT = 2
+"""What a letter such as `\u015f` says about the language, in words."""
 
 _LATIN = frozenset("abcdefghijklmnopqrstuvwxyz")
 _LATIN_LANGUAGES = tuple(

@@ -4,7 +4,9 @@
 
 - `key/key` alternatives of one word: concepts (`@start`, `-@start` for its opposite) and the stem
 - `^` before a name that has to stand in any restatement, `!` an identifier, `#` a number or date in canonical form
-- `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception, `%~xx` its language
+- `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception, `%ask` a question
+- `<key` and `-<key` stand for *before key* and *after key*
+- a space within a key is written U+00A0, a slash U+2215
 
 For values (numbers, dates, identifiers) the words nearest to the value come first, then `|`, then the rest of the clause.
 """
@@ -12,6 +14,7 @@ For values (numbers, dates, identifiers) the words nearest to the value come fir
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ledger.facts.clauses import Clause, Sentence, Token
 
@@ -24,12 +27,25 @@ EXTRACTOR = "x1"
 CONTEXT_WORDS_MAX = 40
 NEAR_WORDS_MAX = 8
 _SPACE = "\u00a0"
+_SLASH = "\u2215"
 
 
 def encode(token: Token) -> str:
     """One word of a context."""
-    text = "/".join(token.keys).replace(" ", _SPACE)
-    return "^" + text if token.name else text
+    return _encode(token.keys, token.name)
+
+
+@lru_cache(maxsize=32768)
+def _encode(keys: tuple[str, ...], name: bool) -> str:
+    text = "/".join(key.replace("/", _SLASH) for key in keys).replace(" ", _SPACE)
+    return "^" + text if name else text
+
+
+def alternatives(word: str) -> tuple[str, ...]:
+    """The keys of one word of a context; the inverse of `encode`."""
+    if not word.isascii():
+        return tuple(part.replace(_SPACE, " ").replace(_SLASH, "/") for part in word.lstrip("^").split("/"))
+    return tuple(word.lstrip("^").split("/"))
 
 
 def words_of(tokens: Iterable[Token], most: int = CONTEXT_WORDS_MAX) -> list[str]:

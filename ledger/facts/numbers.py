@@ -35,6 +35,13 @@ _SPACED_NOT_UNITS = frozenset({"A", "t", "M", "in", "am", "is", "as"})
 _SINGLE_WORDS = frozenset({"a", "an", "in", "to", "pt", "lb", "second", "quarter", "sec", "em", "min", "dag", "lat", "an", "ans", "ora", "mes", "ora", "d"})
 
 
+_DIGIT = re.compile("[0-9]")
+_RATIO = re.compile(rf":({_NUM})(?![\d:])")
+_SCALE_SUFFIX = re.compile(r"(bn|mio|[kKMB])(?![A-Za-z0-9/])")
+_PER = re.compile(rf"\s?/\s?|\s([{WORD}]+)\s")
+_WORD_RANGE = re.compile(rf"(?: ([{WORD}]+) |-)")
+
+
 class Number(NamedTuple):
     """A number at `[start, end)`: bound, canonical value without the bound, base unit, and what it counts.
 
@@ -99,7 +106,7 @@ def find_numbers(original: str, folded: str, start: int, end: int, language: Lan
     cursor = start
     at = 0
     taken = sorted(taken)
-    if any(c in folded[start:end] for c in "0123456789"):
+    if _DIGIT.search(folded, start, end):
         for m in _START.finditer(folded, start, end):
             if m.start("num") < cursor:
                 continue
@@ -111,10 +118,19 @@ def find_numbers(original: str, folded: str, start: int, end: int, language: Lan
             if number is not None:
                 found.append(number)
                 cursor = number.end
-    if language.number_words:
+    if language.number_words and _word_hint(language.code).search(folded, start, end):
         found += _word_numbers(original, folded, start, end, language, [*taken, *((n.start, n.end) for n in found)])
-        found.sort()
+        found = _outermost(sorted(found))
     return found
+
+
+def _outermost(found: list[Number]) -> list[Number]:
+    """`two tablets every 8 hours` is one number: what lies inside another is part of it."""
+    kept: list[Number] = []
+    for number in found:
+        if not kept or number.start >= kept[-1].end:
+            kept.append(number)
+    return kept
 
 
 def _read(original: str, folded: str, m: re.Match[str], end: int, language: Language) -> Number | None:
@@ -124,8 +140,28 @@ def _read(original: str, folded: str, m: re.Match[str], end: int, language: Lang
         return None
     if m["sign"] == "-":
         value = -value
+    if _glued(original, folded, m, end):
+        return None
     currency = units.unit_of(m["cur"].strip().upper(), True) if m["cur"] else None
     return _finish(original, folded, m.start("cur") if m["cur"] else m.start("sign"), m.end(), end, value, currency, language, len(re.sub(r"\D", "", m["num"], flags=re.ASCII)))
+
+
+_GLUED = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def _glued(original: str, folded: str, m: re.Match[str], end: int) -> bool:
+    """Digits inside a longer name (`09bd59e`, `gemini-2.5`) are no number; `5k`, `30s` and `3x` are."""
+    before = original[max(0, m.start() - 2) : m.start()]
+    if not m["cur"] and len(before) == 2 and before[1] == "-" and before[0].isalnum() and before[0].isascii():
+        return True
+    tail = _GLUED.match(original, m.end(), end)
+    if tail is None or tail[0] in _SUFFIXES or units.unit_of(tail[0], True) is not None:
+        return False
+    return not _DIMENSION.match(folded, m.end(), end) and units.unit_of(tail[0].partition("_")[0], True) is None
+
+
+_SUFFIXES = frozenset({"k", "K", "M", "B", "bn", "x", "mio", "h", "th", "st", "nd", "rd", "G"})
+_DIMENSION = re.compile(r"[x\u00d7]\d")
 
 
 def _finish(
@@ -138,7 +174,7 @@ def _finish(
     pair = _PAIR.match(folded, at, end) if op in {">", ">=", "<", "<="} else None
     if pair:
         high, high_op, at = decimal(pair[2], language.decimal_comma), _OPS[pair[1]], pair.end()
-    ratio = re.compile(rf":({_NUM})(?![\d:])").match(folded, at, end)
+    ratio = _RATIO.match(folded, at, end)
     if ratio and unit is None and high is None:
         right = decimal(ratio[1], language.decimal_comma)
         return Number(op_start, ratio.end(), op, f"{show(value)}:{show(right or Fraction(0))}", "ratio", 3)
@@ -227,7 +263,7 @@ def _bound_after(folded: str, look: int, at: int, end: int, language: Language) 
 
 def _scale(original: str, at: int, end: int, language: Language, folded: str) -> tuple[int, int]:
     """`5k`, `2M`, `3 million`: the factor and where it ends."""
-    m = re.compile(r"(bn|mio|[kKMB])(?![A-Za-z0-9/])").match(original, at, end)
+    m = _SCALE_SUFFIX.match(original, at, end)
     if m:
         return (_SCALE[m[1]], m.end()) if m[1] != "B" else (1, at)
     m = _NEXT_WORD.match(folded, at, end)
@@ -274,17 +310,25 @@ def _noun(folded: str, at: int, end: int, language: Language) -> tuple[int, int]
 
 def _rate(original: str, folded: str, at: int, end: int, language: Language) -> tuple[Fraction | None, str, int]:
     """`per second`, `/min`, `per 20-minute window`, `a day`: count of base units, the base (`#` before a window), the end."""
-    m = re.compile(rf"\s?/\s?|\s([{WORD}]+)\s").match(folded, at, end)
+    m = _PER.match(folded, at, end)
     if not m or (m[1] is not None and m[1] not in language.per):
         return None, "", at
-    inner = _MORE.match(folded, m.end(), end)
+    inner = _MORE.match(folded, m.end(), end) or (_word_pattern(language.code).match(folded, m.end(), end) if language.number_words else None)
     unit, unit_end = _unit(original, " " * 0 + folded, inner.end() if inner else m.end(), end)
     if unit is None or unit.base not in {"s", "month", "workday", "B", "g", "L", "m"} or (m[1] in {"a", "an"} and unit.base not in {"s", "month"}):
         return None, "", at
     if inner:
-        amount = decimal(inner[0], language.decimal_comma)
+        amount = decimal(inner[0], language.decimal_comma) if inner[0][0] in "0123456789" else _word_value(inner[0], language)
         return (None, "", at) if amount is None else (amount * unit.factor, "#" + unit.base, unit_end)
     return unit.factor, unit.base, unit_end
+
+
+@lru_cache(maxsize=64)
+def _word_hint(code: str) -> re.Pattern[str]:
+    """A quick test for number words: most sentences have none."""
+    stems = sorted({word[:3] for word in LANGUAGES[code].number_words})
+    heads = "".join(sorted({stem[0] for stem in stems}))
+    return re.compile(rf"(?<![{WORD}])(?=[{heads}])(?:" + "|".join(map(re.escape, stems)) + ")")
 
 
 @lru_cache(maxsize=64)
@@ -306,7 +350,7 @@ def _word_numbers(original: str, folded: str, start: int, end: int, language: La
         if value is None:
             continue
         at = m.end()
-        high = re.compile(rf"(?: ([{WORD}]+) |-)").match(folded, at, end)
+        high = _WORD_RANGE.match(folded, at, end)
         top = _word_pattern(language.code).match(folded, high.end(), end) if high and (high[1] is None or high[1] in language.to) else None
         top_value = _word_value(top[0], language) if top else None
         if top and top_value is not None and top_value > value and high and high[1] != "and":

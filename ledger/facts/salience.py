@@ -46,9 +46,10 @@ def keep(facts: tuple[Fact, ...], role: Role, chars: int) -> tuple[tuple[Fact, .
     most = FACTS_MAX
     if role == "tool":
         facts_before = len(facts)
-        narrative = [f for f in facts if f.cls == "narrative"][TOOL_NARRATIVE_MAX:]
-        left = {id(f) for f in narrative}
-        facts = tuple(f for f in facts if id(f) not in left)
+        short = chars <= SHORT_TOOL_CHARS
+        narrative = [f.id for f in facts if f.cls == "narrative"]
+        left = frozenset(narrative[TOOL_NARRATIVE_MAX if short else 0 :])
+        facts = tuple(f for f in facts if f.id not in left and (short or not _bare(f)))
         most = SHORT_TOOL_FACTS if chars <= SHORT_TOOL_CHARS else min(TOOL_FACTS_MAX, TOOL_FACTS + chars // TOOL_CHARS_PER_FACT)
     else:
         facts_before = len(facts)
@@ -56,6 +57,14 @@ def keep(facts: tuple[Fact, ...], role: Role, chars: int) -> tuple[tuple[Fact, .
         ranked = sorted(range(len(facts)), key=lambda at: (_rank(facts[at]), at))[:most]
         facts = tuple(facts[at] for at in sorted(ranked))
     return tuple(sorted(facts, key=lambda f: (f.start, f.end, _RANK[f.cls]))), facts_before - len(facts)
+
+
+RESULT_NOUNS = frozenset("pass fail error warn failur skip line exit code status -@accept @accept @error".split())
+
+
+def _bare(fact: Fact) -> bool:
+    """A small count in bulk, unless it counts what a run came to: `2 failed`, `line 212`, `exit code 1`."""
+    return fact.cls == "numeric" and bool(fact.subject) and fact.subject not in RESULT_NOUNS
 
 
 def _rank(fact: Fact) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -59,10 +60,12 @@ class SummaryText:
         self.identifier_folds: dict[str, tuple[int, int]] = {}
         self.sentence_parts: list[list[int]] = []
         self.normal = normalise(text)
+        self._named: dict[str, int | None] = {}
+        self._part_starts: list[int] = []
         self._read()
 
     def _read(self) -> None:
-        text, language = self.text, detect(self.folded)
+        text, language = self.text, detect(self.folded, original=self.text)
         table: list[tuple[int, int]] = []
         for block in blocks(text):
             if block.kind == "table":
@@ -73,7 +76,7 @@ class SummaryText:
                 table = []
             local = language
             if block.end - block.start > 24 and (not self.folded.isascii() or language.code != "en"):
-                local = detect(self.folded[block.start : block.end], language)
+                local = detect(self.folded[block.start : block.end], language, text[block.start : block.end])
             for start, end in sentences(text, block.start, block.end):
                 self._sentence(analyse(text, self.folded, start, end, local), [])
         if table:
@@ -106,8 +109,6 @@ class SummaryText:
             op = item.op
             part = next((p for s, e, p in spans if s <= item.start < e), -1)
             clause = next((c for c in sentence.clauses if c.start <= item.start < c.end), None)
-            if op in {">", "<"} and clause is not None and _negated_before(clause, item.start):
-                op = {">": "<=", "<": ">="}[op]
             near = _flat(near_tokens(sentence, index[item.start])) if item.start in index else frozenset()
             around = (_flat(clause.tokens) | label_keys) if clause is not None and len(clause.content) > 2 else every
             self.numbers.setdefault(item.unit, []).append(Place(item.start, max(item.end, item.noun_end), op, item.value, item.unit, near | label_keys, around, part))
@@ -137,6 +138,19 @@ class SummaryText:
         if tail:
             self.identifier_folds.setdefault("/" + tail.lower(), (start, end))
 
+    def part_at(self, value: str) -> int | None:
+        """The clause in which these exact characters stand as a whole, though nothing in the summary marks them as a name."""
+        if value not in self._named:
+            found = self.find(value)
+            at = bisect_right(self._starts(), found[0]) - 1 if found else -1
+            self._named[value] = at if at >= 0 and found and found[0] < self.parts[at].end else None
+        return self._named[value]
+
+    def _starts(self) -> list[int]:
+        if len(self._part_starts) != len(self.parts):
+            self._part_starts = [part.start for part in self.parts]
+        return self._part_starts
+
     def find(self, value: str) -> tuple[int, int] | None:
         """Where exactly these characters stand as a whole: not inside a longer name. A longer path that ends in them counts."""
         at = self.text.find(value)
@@ -152,10 +166,6 @@ class SummaryText:
 
 def _flat(tokens: list[Token]) -> frozenset[str]:
     return frozenset(key for token in tokens for key in token.keys)
-
-
-def _negated_before(clause: Clause, start: int) -> bool:
-    return any(t.tags & lx.NEG and t.start < start for t in clause.tokens) and not any(t.tags & lx.EXC for t in clause.tokens)
 
 
 _NAME_CHAR = re.compile(f"[{WORD}]")

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from ledger.facts import lexicon as lx
+from ledger.facts.model import alternatives
 from ledger.facts.summary import Part, Place, SummaryText
 from schemas.facts import Fact, Survival
 
@@ -54,11 +55,15 @@ def _identifier(fact: Fact, summary: SummaryText) -> Finding:
         return Finding("verbatim", *found)
     near = summary.identifier_folds.get(fact.value.lower())
     if near is None:
-        tail = fact.value.replace("\\", "/").rstrip("/").rpartition("/")[2]
-        near = summary.identifier_folds.get("/" + tail.lower())
+        near = summary.identifier_folds.get(_tail_of(fact.value))
     if near is None and len(fact.value) >= 6:
         near = _cut(fact.value, summary)
     return Finding("changed", *near) if near is not None else MISSING
+
+
+def _tail_of(value: str) -> str:
+    """The key under which a path is found by its last part alone."""
+    return "/" + value.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
 
 
 def _cut(value: str, summary: SummaryText) -> tuple[int, int] | None:
@@ -70,11 +75,11 @@ def _cut(value: str, summary: SummaryText) -> tuple[int, int] | None:
 
 def _sets(context: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     near, _, rest = context.partition("|")
-    return [_alternatives(word) for word in near.split()], [_alternatives(word) for word in rest.split()]
+    return [alternatives(word) for word in near.split(" ") if word], [alternatives(word) for word in rest.split(" ") if word]
 
 
-def _alternatives(word: str) -> tuple[str, ...]:
-    return tuple(part.replace("\u00a0", " ") for part in word.lstrip("^").split("/")) if word[:1] != "!" else (word.replace("\u00a0", " "),)
+def _near_hits(place: Place, near: list[tuple[str, ...]]) -> int:
+    return sum(any(key in place.near for key in word) for word in near)
 
 
 def _closeness(place: Place, near: list[tuple[str, ...]], rest: list[tuple[str, ...]]) -> int:
@@ -96,7 +101,7 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     places = summary.numbers.get(unit, [])
     near, rest = _sets(fact.context)
     if fact.subject and (fact.subject,) not in near:
-        near = [tuple(fact.subject.split("/")), *near]
+        near = [(fact.subject,), *near]
     scored = [(_closeness(place, near, rest), place) for place in places]
     exact = [(score, place) for score, place in scored if place.value == value]
     others = [(score, place) for score, place in scored if place.value != value]
@@ -104,13 +109,13 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     if not exact:
         close = max(others, key=lambda item: item[0], default=None)
         if close is not None and close[0] >= 4:
-            changed_bound = bool(op) and close[1].op != op
+            changed_bound = (bool(op) and close[1].op != op) or value[:1] in "[("
             return Finding("changed", close[1].start, close[1].end, quantifier="changed" if changed_bound else "n/a")
         return _quantified_away(fact, near, rest, summary)
     same_bound = [item for item in exact if item[1].op == op] or exact
     score, place = max(same_bound, key=lambda item: item[0])
     spoken = bool(near or rest)
-    if best_other > score and score < 4:
+    if best_other > score and (score < 4 or any(s > score and _near_hits(p, near) > _near_hits(place, near) for s, p in others)):
         return Finding("changed", place.start, place.end)
     if fact.subject and score == 0 and spoken:
         return MISSING
@@ -122,7 +127,7 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
         if {op, place.op} <= {"", "=="}:
             return Finding("equivalent", place.start, place.end)
         return Finding("changed", place.start, place.end, quantifier="changed" if op and op != "~" else "n/a")
-    return Finding("equivalent" if fact.context else "verbatim", place.start, place.end, quantifier="kept" if op in {"<=", ">=", "<", ">"} else "n/a")
+    return Finding("equivalent" if fact.context else "verbatim", place.start, place.end, quantifier="kept" if op in {"<=", ">="} else "n/a")
 
 
 def _quantified_away(fact: Fact, near: list[tuple[str, ...]], rest: list[tuple[str, ...]], summary: SummaryText) -> Finding:
@@ -189,17 +194,22 @@ def _more_exact(value: str, other: str) -> bool:
     return "T" not in value and len(value) == 10 and other.startswith(value + "T")
 
 
+HARD_WEIGHT = 2
+"""A name, identifier or value tells statements apart better than a word does."""
+
+
 class _Word:
-    __slots__ = ("hard", "keys")
+    __slots__ = ("hard", "keys", "weight")
 
     def __init__(self, text: str) -> None:
         self.hard = text[0] in "^!#"
-        self.keys = _alternatives(text)
+        self.weight = HARD_WEIGHT if text[0] in "^!" else 0 if text.lstrip("-")[0] == "<" else 1
+        self.keys = alternatives(text)
 
 
 def _statement(fact: Fact, summary: SummaryText) -> Finding:
-    marks = [word for word in fact.context.split() if word[0] == "%"]
-    words = [_Word(word) for word in fact.context.split() if word[0] != "%"]
+    marks = [word for word in fact.context.split(" ") if word[:1] == "%"]
+    words = [_Word(word) for word in fact.context.split(" ") if word and word[0] != "%"]
     if not words:
         return Finding("verbatim") if fact.value and fact.value in summary.normal else MISSING
     hits: dict[int, int] = {}
@@ -209,7 +219,11 @@ def _statement(fact: Fact, summary: SummaryText) -> Finding:
             for part in summary.by_key.get(key.lstrip("-"), ()):
                 if part not in seen:
                     seen.add(part)
-                    hits[part] = hits.get(part, 0) + 1
+                    hits[part] = hits.get(part, 0) + word.weight
+        if not seen and word.keys[0][0] == "!":
+            part = summary.part_at(word.keys[0][1:])
+            if part is not None:
+                hits[part] = hits.get(part, 0) + word.weight
     if not hits:
         return MISSING
     return _judge(fact, words, marks, summary, hits)
@@ -217,13 +231,15 @@ def _statement(fact: Fact, summary: SummaryText) -> Finding:
 
 def _judge(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryText, hits: dict[int, int]) -> Finding:
     best = sorted(hits, key=lambda part: (-hits[part], summary.parts[part].size, part))[:6]
+    best = [part for part in best if hits[part] * 4 >= hits[best[0]] * 3]
+    total = sum(word.weight for word in words)
     findings: list[tuple[int, Finding]] = []
     for part in best:
         window = [at for at in summary.sentence_parts[summary.parts[part].sentence] if at in hits]
-        if not _neighbours_needed(hits[part], words):
+        if hits[part] >= total:
             window = [part]
         findings.append(_compare(fact, words, marks, summary, part, window))
-        if findings[-1][1].outcome in {"verbatim", "equivalent"} and findings[-1][0] == len(words):
+        if findings[-1][1].outcome in {"verbatim", "equivalent"} and findings[-1][0] == total:
             return findings[-1][1]
     rank = {"verbatim": 0, "equivalent": 0, "inverted": 1, "changed": 2, "weakened": 2, "missing": 4}
     kept = [item for item in findings if item[1].outcome in {"verbatim", "equivalent"}]
@@ -233,36 +249,47 @@ def _judge(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryTex
     return min(findings, key=lambda item: (rank[item[1].outcome], -item[0]))[1]
 
 
-def _neighbours_needed(hit: int, words: list[_Word]) -> bool:
-    return hit < len(words)
-
-
 def _compare(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryText, main: int, window: list[int]) -> tuple[int, Finding]:
     parts = [summary.parts[at] for at in window]
-    covered = 0
-    balance = 0
+    covered = plain = matched = 0
     main_sign = summary.parts[main].sign
     missing_hard = False
+    both = {key for word in words for key in word.keys if key[:1] == "@" or key[:2] == "-@"}
+    both = {key for key in both if _turned(key) in both}
+    order_turned = False
     for word in words:
+        if not word.weight:
+            held = any(key in part.keys for part in parts for key in word.keys)
+            order_turned = order_turned or (not held and any(_turned(key) in part.keys for part in parts for key in word.keys))
+            continue
         holders = [part for part in parts if any(key in part.keys or _turned(key) in part.keys for key in word.keys)]
+        if not holders and word.keys[0][0] == "!" and summary.part_at(word.keys[0][1:]) in window:
+            covered += word.weight
+            continue
+        if not holders and word.keys[0][0] == "!" and _tail_of(word.keys[0][1:]) in summary.identifier_folds:
+            covered += 1
+            missing_hard = True
+            continue
         if not holders:
             missing_hard = missing_hard or (word.hard and not any(key.lstrip("-") in summary.by_key for key in word.keys))
             continue
-        covered += 1
-        holder = next((part for part in holders if part is summary.parts[main]), holders[0])
-        same = any(key in part.keys for part in holders for key in word.keys)
-        sign = holder.sign if same else -holder.sign
-        balance += sign if not same or not word.hard else 0
+        covered += word.weight
+        decisive = [summary.parts[main]] if any(part is summary.parts[main] for part in holders) else holders
+        same = any(key in part.keys or key in both for part in decisive for key in word.keys)
+        plain += not word.hard
+        matched += 1
         if not same:
             main_sign = -main_sign
+    total = sum(word.weight for word in words)
     share = ENOUGH_LONG if len(words) >= LONG_WORDS else ENOUGH
     start, end = min(p.start for p in parts), max(p.end for p in parts)
     part = summary.parts[main]
-    if covered * share[1] < share[0] * len(words):
-        if covered * 2 >= len(words) and covered >= 2:
+    plain_total = sum(not word.hard and word.weight > 0 for word in words)
+    if covered * share[1] < share[0] * total or plain * 2 < plain_total:
+        if covered * 2 >= total and covered >= 2:
             return covered, Finding("changed", start, end) if fact.cls != "narrative" else MISSING
         return covered, MISSING
-    return covered, _verdict(fact, marks, summary, parts, part, main_sign, missing_hard, covered == len(words), len(words), start, end)
+    return covered, _verdict(fact, marks, summary, parts, part, main_sign, missing_hard or order_turned, covered == total, sum(word.weight > 0 for word in words), matched, start, end)
 
 
 def _turned(key: str) -> str:
@@ -270,7 +297,7 @@ def _turned(key: str) -> str:
 
 
 def _verdict(
-    fact: Fact, marks: list[str], summary: SummaryText, parts: list[Part], part: Part, sign: int, missing_hard: bool, whole: bool, size: int,
+    fact: Fact, marks: list[str], summary: SummaryText, parts: list[Part], part: Part, sign: int, missing_hard: bool, whole: bool, size: int, matched: int,
     start: int, end: int,
 ) -> Finding:  # fmt: skip
     wanted = -1 if fact.polarity == "negated" else 1
@@ -278,22 +305,27 @@ def _verdict(
     hedge: Literal["kept", "stripped", "n/a"] = "n/a"
     if fact.hedge:
         hedge = "kept" if any(p.hedge or p.flags & (lx.HEDGE | lx.MAY) for p in parts) else "stripped"
-    quantifier = _quantifier(fact, parts)
-    if sign != wanted or (banned and "%exc" in marks and fact.quantifier == "only" and part.excepted and not part.negated):
-        if banned or size >= 2:
+    quantifier = _quantifier(fact, parts, "%exc" in marks)
+    unbound = banned and "%exc" in marks and fact.quantifier == "only" and part.flags & (lx.EXC | lx.UNTIL) and not part.negated
+    if sign != wanted or (unbound and part.quantifier != "only" and not (part.quantifier == "all" and part.flags & lx.MUST)):
+        if (banned and (size == 1 or matched > 1)) or (not banned and matched > 1):
             return Finding("inverted", start, end, polarity="inverted", hedge=hedge)
         return MISSING
-    if missing_hard:
-        return Finding("changed", start, end, hedge=hedge)
     polarity: Literal["kept", "inverted", "n/a"] = "kept" if banned else "n/a"
     if quantifier == "changed":
+        return Finding("changed", start, end, "n/a" if "%exc" in marks else polarity, quantifier, hedge)
+    if quantifier == "kept" and "%not" in marks:
+        quantifier = "n/a"
+    if missing_hard or (hedge == "stripped" and fact.cls != "narrative"):
         return Finding("changed", start, end, polarity, quantifier, hedge)
+    if "%ask" in marks and not any(p.flags & (lx.ASK | lx.HEDGE | lx.QUESTION) for p in parts):
+        return Finding("changed", start, end, hedge="stripped")
     if "%imp" in marks and all(p.flags & lx.MAY and not p.flags & lx.MUST for p in parts) and not any(p.negated for p in parts):
         return Finding("weakened", start, end, polarity, quantifier, hedge)
     return Finding("verbatim" if whole and fact.value in summary.normal else "equivalent", start, end, polarity, quantifier, hedge)
 
 
-def _quantifier(fact: Fact, parts: list[Part]) -> Literal["kept", "changed", "n/a"]:
+def _quantifier(fact: Fact, parts: list[Part], excepted: bool) -> Literal["kept", "changed", "n/a"]:
     wanted = fact.quantifier
     if not wanted or (wanted == "all" and fact.polarity == "negated"):
         return "n/a"
@@ -301,6 +333,8 @@ def _quantifier(fact: Fact, parts: list[Part]) -> Literal["kept", "changed", "n/
     if wanted in have:
         return "kept"
     if wanted == "only" and any(part.excepted for part in parts):
+        return "kept"
+    if wanted == "only" and excepted and "all" in have and any(part.flags & lx.MUST for part in parts):
         return "kept"
     if wanted in {"some", "most"} and not have & {"all", "only"}:
         return "n/a"

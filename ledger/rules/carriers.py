@@ -32,6 +32,11 @@ class CarrierCount(msgspec.Struct, frozen=True):
         """All carriers."""
         return self.raw_window + self.raw_stored + self.external + self.verbatim + self.equivalent
 
+    @property
+    def without_window(self) -> CarrierCount:
+        """What a closed session leaves: its window and its summaries carry nothing any more."""
+        return CarrierCount(raw_stored=self.raw_stored, external=self.external)
+
 
 def is_released_from_store(left: CarrierCount, *, tombstoned: bool, referred: bool) -> bool:
     """C1: may the store drop a raw entry of this fact, `left` being what would remain?

@@ -151,12 +151,29 @@ def pieces_of(content: Content, *, assistant: bool, injected: bool) -> list[Piec
             result = result_text(block.content)
             if result.strip():
                 tools.append(("tool", result, ()))
+        elif block.text and block.text.strip():
+            own.append(block.text)
     pieces: list[Piece] = []
     if own:
         pieces.append(("assistant" if assistant else "user", "\n\n".join(own), tuple(actions)))
     if foreign:
         pieces.append(("system", "\n\n".join(foreign), ()))
     return pieces + tools
+
+
+def is_hollow(content: Content) -> bool:
+    """Of a message without pieces: was something lost, rather than empty? A block lacks the field that holds its words, or has
+    words under a type that is not known.
+    """
+    if content is None or isinstance(content, str):
+        return content is None
+    return any(
+        (block.type == "text" and block.text is None)
+        or (block.type.endswith("tool_result") and block.content is msgspec.UNSET)
+        or (not block.type.endswith("tool_result") and (bool(block.content) or bool(bytes(block.input))))
+        or not block.type
+        for block in content
+    )
 
 
 def attachment_text(raw: msgspec.Raw) -> tuple[Role, str]:

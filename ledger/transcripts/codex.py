@@ -1,16 +1,17 @@
 """Codex rollout JSONL, 0.118 and later, and older lines without a replacement history.
 
-Every line is `{"timestamp", "type", "payload"}`. The conversation is in `response_item` lines; `event_msg` lines repeat it for display
-and are read for token counts only, so nothing is counted twice. A compaction is a `compacted` line; the `context_compacted` event
-belongs to it, before or behind, and stands for a round of its own only where no such line is near.
+Every line is `{"timestamp", "type", "payload"}`. The conversation is in `response_item` lines; `event_msg` lines repeat it for
+display and are read for token counts only, so nothing is counted twice. A compaction is a `compacted` line; the
+`context_compacted` event belongs to it, before or behind, and stands for a round of its own only where no such line is there.
 
 What is recorded: messages of user and assistant; developer messages and text that the runtime put into the user's role as role
-`system`; tool calls and their outputs as role `tool`. Reasoning is not recorded: it is encrypted. What a replacement history holds
-beside copies of earlier lines (permissions, environment) is not recorded either: it is context, and no line of the conversation.
+`system`; tool calls and their outputs as role `tool`. Reasoning is not recorded: it is encrypted. What a replacement history
+holds beside copies of earlier lines (permissions, environment) is not recorded either: it is context, no line of the
+conversation.
 
-A rollout is one session, that of its first `session_meta` line. A fork replays its parent's lines, and they are the child's: they
-were put into its window. A sub-agent is in the scope of its parent thread. Entries have an id in newer versions only; elsewhere a
-message is named by its ordinal among the session's messages, and a call or output by its call id.
+A rollout is one session, that of its first `session_meta` line. A fork replays its parent's lines, and they are the child's:
+they were put into its window. A sub-agent is in the scope of its parent thread. Entries have an id in newer versions only;
+elsewhere a message is named by its ordinal among the session's messages, and a call or output by its call id.
 """
 
 from __future__ import annotations
@@ -19,8 +20,21 @@ from collections import Counter
 
 import msgspec
 
-from ledger.transcripts.decoding import LineDecoder
-from ledger.transcripts.formats import Format, Sample, text_field
+from ledger.transcripts.codex_shapes import (
+    HistoryItem,
+    Info,
+    Line,
+    Payload,
+    call_of,
+    is_hollow,
+    message_text,
+    output_text,
+    pieces_of,
+    spawn_of,
+    summary_in,
+)
+from ledger.transcripts.decoding import DECODE_FAULTS, LineDecoder
+from ledger.transcripts.formats import Fields, Format, text_field
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import (
     INSPECTED_ROLES,
@@ -35,22 +49,8 @@ from ledger.transcripts.model import (
     Where,
     time_ms,
 )
-from ledger.transcripts.texts import (
-    SUMMARY_HEADS,
-    Block,
-    Content,
-    Piece,
-    Result,
-    action_of,
-    call_text,
-    fingerprint,
-    is_injected,
-    result_text,
-    summary_state,
-    text_of,
-)
+from ledger.transcripts.texts import Piece, action_of, call_text, fingerprint, summary_state, text_of
 from ledger.transcripts.window import Live, LiveWindow
-from schemas.records import Role
 
 KEPT_BYTES_WITHOUT_HISTORY = 80_000
 """Without a replacement history the newest user messages stay, up to 20,000 tokens, which the tool itself counts as four bytes
@@ -59,71 +59,10 @@ each."""
 READ_TYPES = frozenset({"session_meta", "response_item", "event_msg", "compacted"})
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
-_TEXTS = frozenset({"input_text", "output_text", "text"})
+_SILENT = frozenset({"reasoning", "ghost_snapshot", "image_generation_call", "compaction", "compaction_summary", "other"})
+"""Items that put no readable words into the window."""
 
-
-class _HistoryItem(msgspec.Struct, gc=False):
-    type: str = ""
-    role: str | None = None
-    content: Content = None
-    encrypted_content: str | None = None
-
-
-class _Payload(msgspec.Struct, gc=False):
-    type: str | None = None
-    id: str | int | None = None
-    role: str | None = None
-    content: Content = None
-    name: str | None = None
-    call_id: str | None = None
-    arguments: msgspec.Raw = msgspec.Raw(b"")
-    input: msgspec.Raw = msgspec.Raw(b"")
-    action: msgspec.Raw = msgspec.Raw(b"")
-    output: Result = None
-    info: msgspec.Raw = msgspec.Raw(b"")
-    source: msgspec.Raw = msgspec.Raw(b"")
-    message: msgspec.Raw = msgspec.Raw(b"")
-    model: str | None = None
-    author: str | None = None
-    window_id: str | int | None = None
-    replacement_history: list[_HistoryItem] | None = None
-    forked_from_id: str | None = None
-    parent_thread_id: str | None = None
-    cli_version: str | None = None
-    agent_nickname: str | None = None
-
-
-class _Line(msgspec.Struct, gc=False):
-    type: str = ""
-    timestamp: str | None = None
-    payload: _Payload | None = None
-
-
-class _Usage(msgspec.Struct, gc=False):
-    total_tokens: int | None = None
-
-
-class _Info(msgspec.Struct, gc=False):
-    last_token_usage: _Usage | None = None
-
-
-class _Spawn(msgspec.Struct, gc=False):
-    parent_thread_id: str | None = None
-    agent_nickname: str | None = None
-    agent_role: str | None = None
-
-
-class _SubAgent(msgspec.Struct, gc=False):
-    thread_spawn: _Spawn | None = None
-
-
-class _Source(msgspec.Struct, gc=False):
-    subagent: _SubAgent | str | None = None
-
-
-_info = msgspec.json.Decoder(_Info)
-_source = msgspec.json.Decoder(_Source)
-_string = msgspec.json.Decoder(str)
+_info = msgspec.json.Decoder(Info)
 
 
 class _Meta(msgspec.Struct):
@@ -141,7 +80,8 @@ class CodexReader:
     """Reads one rollout."""
 
     def __init__(self) -> None:
-        self._lines = LineDecoder(_Line, READ_TYPES.__contains__, lambda value: bool(value.type) and value.payload is not None)
+        self._lines = LineDecoder(Line, READ_TYPES.__contains__, lambda value: bool(value.type) and value.payload is not None)
+        self._decode = self._lines.decode
         self._metas: dict[str, _Meta] = {}
         self._first: _Meta | None = None
         self._session = ""
@@ -162,47 +102,55 @@ class CodexReader:
     def feed(self, line: PhysicalLine) -> list[Item]:
         """What this line completes."""
         out: list[Item] = []
-        for value, at in self._lines.feed(line):
-            if value.payload is not None:
-                self._entry(value, value.payload, at, out)
+        try:
+            value = self._decode(line.raw)
+        except DECODE_FAULTS as error:
+            for value, at in self._lines.mend(line, error):
+                self._entry(value, at, out)
+        else:
+            if self._lines.waiting:
+                self._lines.give_up()
+            self._entry(value, line, out)
         if self._lines.unread:
-            out.extend(self._lines.unread)
-            self._lines.unread.clear()
+            out += self._lines.take_unread()
         return out
 
     def finish(self) -> list[Item]:
         """Settle what waits: a round without a token count or event, an event without its line."""
         out: list[Item] = []
-        self._lines.finish()
-        out.extend(self._lines.unread)
-        self._lines.unread.clear()
+        self._lines.give_up()
+        out += self._lines.take_unread()
         self._settle(out)
         if self._event is not None:
-            self._event_alone(out)
+            self._event_alone(self._event, out)
         return out
 
-    def _entry(self, value: _Line, payload: _Payload, at: PhysicalLine, out: list[Item]) -> None:
-        kind = value.type
-        if kind == "response_item":
+    def _entry(self, value: Line, at: PhysicalLine, out: list[Item]) -> None:
+        kind, payload = value.type, value.payload
+        if payload is None:
+            self._lines.report(at, "unexpected_shape")
+        elif kind == "response_item":
             self._item(value, payload, at, out)
         elif kind == "event_msg":
             if payload.type == "token_count":
-                self._token_count(payload, out)
+                self._token_count(payload)
             elif payload.type == "context_compacted":
                 self._compacted_event(value, at, out)
         elif kind == "compacted":
             self._compacted(value, payload, at, out)
         elif kind == "session_meta":
             self._session_meta(value, payload)
-        elif kind == "turn_context" and payload.model:
-            self._model = payload.model
+        elif kind == "turn_context":
+            self._model = payload.model or self._model
+        elif payload.has_words():
+            self._lines.report(at, "unknown_type")
 
     # --- sessions ------------------------------------------------------------------------------------------------------------
 
-    def _session_meta(self, value: _Line, payload: _Payload) -> None:
+    def _session_meta(self, value: Line, payload: Payload) -> None:
         if not isinstance(payload.id, str):
             return
-        spawn = _spawn(payload.source)
+        spawn = spawn_of(payload.source)
         meta = _Meta(
             payload.id,
             (spawn and spawn.parent_thread_id) or (payload.parent_thread_id if spawn else None),
@@ -215,7 +163,7 @@ class CodexReader:
         if self._first is None:
             self._first = meta
 
-    def _open(self, value: _Line, at: PhysicalLine, out: list[Item]) -> str:
+    def _open(self, value: Line, at: PhysicalLine, out: list[Item]) -> str:
         """The session of this file, opened with its first entry, when the header lines have all been seen."""
         if self._session:
             return self._session
@@ -243,34 +191,38 @@ class CodexReader:
 
     # --- entries -------------------------------------------------------------------------------------------------------------
 
-    def _item(self, value: _Line, payload: _Payload, at: PhysicalLine, out: list[Item]) -> None:
+    def _item(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
         kind = payload.type or ""
         own_id = payload.id if isinstance(payload.id, str) else None
         if kind == "message":
             self._messages += 1
-            pieces = _pieces(payload.role or "", payload.content)
+            pieces = pieces_of(payload.role or "", payload.content)
+            if not pieces and is_hollow(payload.content):
+                self._lines.report(at, "unexpected_shape")
             self._record(value, own_id or f"{self._messages}", pieces, at, out, named=own_id is not None)
         elif kind == "agent_message":
             text = text_of(payload.content)
             if text.strip() and own_id:
                 self._record(value, own_id, [("system", text, ())], at, out, named=True)
         elif kind in _CALLS:
-            name, arguments = _call(kind, payload)
+            name, arguments = call_of(kind, payload)
             native = own_id or payload.call_id
             piece: Piece = ("tool", call_text(name, arguments), (action_of(name, arguments),))
             self._record(value, native or self._ordinal(), [piece], at, out, named=native is not None)
         elif kind in _OUTPUTS:
-            text = _output_text(payload.output)
+            text = output_text(payload.output)
+            if payload.output is msgspec.UNSET and kind != "tool_search_output":
+                self._lines.report(at, "unexpected_shape")
             native = own_id or (payload.call_id and f"{payload.call_id}:output")
             if text.strip():
                 self._record(value, native or self._ordinal(), [("tool", text, ())], at, out, named=bool(native))
+        elif kind not in _SILENT and payload.has_words():
+            self._lines.report(at, "unknown_type")
 
     def _ordinal(self) -> str:
         return f"entry-{self._turn + 1}"
 
-    def _record(
-        self, value: _Line, native: str, pieces: list[Piece], at: PhysicalLine, out: list[Item], *, named: bool
-    ) -> None:
+    def _record(self, value: Line, native: str, pieces: list[Piece], at: PhysicalLine, out: list[Item], *, named: bool) -> None:
         """Add the pieces of one entry, unless its own id was seen before."""
         if not pieces:
             return
@@ -288,7 +240,7 @@ class CodexReader:
                 return
             self._seen[native] = digest
         self._turn += 1
-        where = Where(at.number, at.start, at.data)
+        where = Where(at.number, at.start, at.raw)
         keys: list[str] = []
         for role, text, actions in pieces:
             key = f"{native}.{len(keys)}" if keys else native
@@ -302,7 +254,7 @@ class CodexReader:
 
     # --- rounds --------------------------------------------------------------------------------------------------------------
 
-    def _token_count(self, payload: _Payload, out: list[Item]) -> None:
+    def _token_count(self, payload: Payload) -> None:
         try:
             usage = _info.decode(payload.info).last_token_usage if bytes(payload.info) not in {b"", b"null"} else None
         except msgspec.DecodeError:
@@ -313,7 +265,7 @@ class CodexReader:
         if self._pending is not None:
             self._pending = msgspec.structs.replace(self._pending, tokens_after=usage.total_tokens)
 
-    def _compacted_event(self, value: _Line, at: PhysicalLine, out: list[Item]) -> None:
+    def _compacted_event(self, value: Line, at: PhysicalLine, out: list[Item]) -> None:
         if self._event_expected:
             self._event_expected = False
             if self._pending is not None:
@@ -322,7 +274,7 @@ class CodexReader:
         elif self._event is None:
             self._event = (at, value.timestamp, len(self._window.entries))
 
-    def _compacted(self, value: _Line, payload: _Payload, at: PhysicalLine, out: list[Item]) -> None:
+    def _compacted(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
         self._settle(out)
         session = self._open(value, at, out)
         self._event_expected, self._event = self._event is None, None
@@ -330,13 +282,13 @@ class CodexReader:
         kept = self._kept(history)
         shares = self._window.cut(lambda entry: entry.native in kept, lambda _: False)
         opaque = any(item.encrypted_content for item in history or ())
-        text = _message_text(payload.message) or _summary_in(history)
+        text = message_text(payload.message) or summary_in(history)
         state = summary_state(text, opaque=opaque)
         self._rounds += 1
         round_id = self._round_id(payload.window_id)
         summary = f"summary-{round_id}"
         moment = time_ms(value.timestamp)
-        where = Where(at.number, at.start, at.data)
+        where = Where(at.number, at.start, at.raw)
         out.append(
             Summary(
                 session=session,
@@ -379,7 +331,7 @@ class CodexReader:
             return window_id
         return f"round-{self._rounds}"
 
-    def _kept(self, history: list[_HistoryItem] | None) -> set[str]:
+    def _kept(self, history: list[HistoryItem] | None) -> set[str]:
         """Entries that stay verbatim: those whose text the replacement history repeats, the newest first where texts repeat."""
         kept: set[str] = set()
         if history is None:
@@ -394,7 +346,7 @@ class CodexReader:
         wanted: Counter[int] = Counter()
         for item in history:
             if item.role:
-                pieces = _pieces(item.role, item.content)
+                pieces = pieces_of(item.role, item.content)
                 if pieces:
                     wanted[fingerprint(pieces)] += 1
         for entry in reversed(self._window.entries):
@@ -409,12 +361,11 @@ class CodexReader:
             out.append(self._pending)
             self._pending = None
 
-    def _event_alone(self, out: list[Item]) -> None:
+    def _event_alone(self, event: tuple[PhysicalLine, str | None, int], out: list[Item]) -> None:
         """A compaction of which only the event is left: a round without a summary. What came later stays in the window."""
-        assert self._event is not None
-        at, stamp, before = self._event
+        at, stamp, before = event
         self._event = None
-        session = self._open(_Line(timestamp=stamp), at, out)
+        session = self._open(Line(timestamp=stamp), at, out)
         late = {entry.native for entry in self._window.entries[before:]}
         shares = self._window.cut(lambda entry: entry.native in late, lambda _: False)
         self._rounds += 1
@@ -434,96 +385,13 @@ class CodexReader:
                 unseen=Share(),
                 tokens_before=self._tokens,
                 time_ms=time_ms(stamp),
-                where=Where(at.number, at.start, at.data),
+                where=Where(at.number, at.start, at.raw),
             )
         )
 
 
-def _spawn(raw: msgspec.Raw) -> _Spawn | None:
-    """The sub-agent part of a header's `source`, which is a plain word for a person's own session."""
-    try:
-        subagent = _source.decode(raw).subagent
-    except msgspec.DecodeError:
-        return None
-    if subagent is None:
-        return None
-    return subagent.thread_spawn or _Spawn() if isinstance(subagent, _SubAgent) else _Spawn()
+def _claims(fields: Fields) -> bool:
+    return "payload" in fields and text_field(fields, "type") in READ_TYPES | {"turn_context", "world_state"}
 
 
-def _pieces(role: str, content: Content) -> list[Piece]:
-    """A message's pieces: the speaker's own text as one, text that the runtime put into the user's role as another."""
-    if isinstance(content, str):
-        content = [Block(type="text", text=content)]
-    own: list[str] = []
-    foreign: list[str] = []
-    for block in content or ():
-        if block.type in _TEXTS and block.text and block.text.strip():
-            injected = role not in {"user", "assistant"} or (role == "user" and is_injected(block.text))
-            (foreign if injected else own).append(block.text)
-    pieces: list[Piece] = []
-    if own:
-        speaker: Role = "assistant" if role == "assistant" else "user"
-        pieces.append((speaker, "\n\n".join(own), ()))
-    if foreign:
-        pieces.append(("system", "\n\n".join(foreign), ()))
-    return pieces
-
-
-def _call(kind: str, payload: _Payload) -> tuple[str, bytes]:
-    """Name and arguments of a tool call. Arguments that are JSON inside a string are taken out of it."""
-    name = payload.name or kind.removesuffix("_call")
-    raw = bytes(payload.arguments) or bytes(payload.input) or bytes(payload.action)
-    try:
-        inner = _string.decode(raw)
-    except msgspec.DecodeError:
-        return name, raw
-    data = inner.encode("utf-8", "replace")
-    if inner.lstrip().startswith("{"):
-        try:
-            msgspec.json.decode(data)
-            return name, data
-        except (msgspec.DecodeError, RecursionError):
-            pass
-    return name, raw
-
-
-def _output_text(output: Result) -> str:
-    """A tool's output: a string, text blocks, or the older envelope, a string that holds `{"output": …, "metadata": …}`."""
-    text = result_text(output)
-    if text.startswith('{"output":'):
-        try:
-            return msgspec.json.decode(text.encode("utf-8", "replace"), type=_Envelope).output
-        except (msgspec.DecodeError, RecursionError):
-            return text
-    return text
-
-
-class _Envelope(msgspec.Struct):
-    output: str
-
-
-def _message_text(raw: msgspec.Raw) -> str:
-    try:
-        return _string.decode(raw)
-    except msgspec.DecodeError:
-        return ""
-
-
-def _summary_in(history: list[_HistoryItem] | None) -> str:
-    """The summary that a local compaction puts last, in the user's role, recognised by the tool's own lead-in."""
-    for item in reversed(history or []):
-        if item.role == "user":
-            text = text_of(item.content)
-            if text.startswith(SUMMARY_HEADS):
-                return text
-    return ""
-
-
-def _claims(sample: Sample) -> bool:
-    return any(
-        "payload" in fields and text_field(fields, "type") in READ_TYPES | {"turn_context", "world_state"}
-        for fields in sample.objects
-    )
-
-
-FORMAT = Format("codex", _claims, CodexReader)
+FORMAT = Format(name="codex", reader=CodexReader, claims_line=_claims)

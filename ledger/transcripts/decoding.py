@@ -1,6 +1,7 @@
 """Lines to objects of one format. The fast path is one msgspec call; what fails there is mended where that is safe.
 
-Nothing that a reader uses is lost in silence: each line of which anything could not be read, or only by changing its bytes, is named with one of
+Nothing that a reader uses is lost in silence: each line of which anything could not be read, or only by changing its bytes, is
+named with one of
 
     line_too_long              over the limit of `lines.py`; its bytes were hashed, not kept
     half_written               the last line, without LF, is no whole object
@@ -12,7 +13,8 @@ Nothing that a reader uses is lost in silence: each line of which anything could
     control_characters         unescaped control characters inside a string were escaped
     nested_too_deep            deeper than the decoder goes
     not_an_object              valid JSON, but no object
-    unexpected_shape           an object whose fields have other types than this format's
+    unexpected_shape           an object whose fields have other types than this format's, or lack what they must hold
+    unknown_type               an object of a type that no reader knows, with words in it
     not_json                   anything else
 
 Two whole objects on one line are no fault, and neither is half a surrogate pair (writers cut strings inside a character): it is
@@ -48,7 +50,9 @@ _TOKEN = re.compile(_STRING + rb"|[{}\[\]]", re.DOTALL)
 _QUOTED = re.compile(_STRING, re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _START = re.compile(rb'\{"(?:type|parentUuid|timestamp|uuid|sessionId|id)"')
-_PAIR_OR_HALF = re.compile(rb"(\\\\)|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_PAIR_OR_HALF = re.compile(
+    rb"(\\\\)|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
 _BLANK = b" \t\r\n"
 
 DECODE_FAULTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -102,64 +106,71 @@ class LineDecoder(Generic[T]):
     """
 
     def __init__(self, shape: type[T], matters: Callable[[str], bool], is_record: Callable[[T], bool]) -> None:
-        self._decoder = msgspec.json.Decoder(shape)
-        self._decode = self._decoder.decode
+        self.decode = msgspec.json.Decoder(shape).decode
         self._matters = matters
         self._is_record = is_record
-        self._waiting: list[PhysicalLine] = []
+        self.waiting: list[PhysicalLine] = []
         self._waiting_bytes = 0
         self._tries = 0
         self.unread: list[Unread] = []
 
     def feed(self, line: PhysicalLine) -> list[tuple[T, PhysicalLine]]:
-        """The objects that this line completes, each with the bytes it stands on. Faults are added to `unread`."""
-        data = line.data
+        """The objects that this line completes, each with the bytes it stands on. Faults are added to `unread`.
+
+        A reader in a hurry calls `decode` itself, and `mend` with what that raised, or `give_up` where something was waiting.
+        """
         try:
-            value = self._decode(data)
+            value = self.decode(line.raw)
         except DECODE_FAULTS as error:
-            return self._mend(line, error)
-        if self._waiting:
-            self._give_up()
+            return self.mend(line, error)
+        if self.waiting:
+            self.give_up()
         return [(value, line)]
 
-    def finish(self) -> None:
-        """The file has ended: what still waits is lost."""
-        self._give_up()
+    def take_unread(self) -> list[Unread]:
+        """The faults found since the last call."""
+        unread, self.unread = self.unread, []
+        return unread
 
-    def _report(self, line: PhysicalLine, reason: str) -> None:
+    def report(self, line: PhysicalLine, reason: str) -> None:
+        """Name a line of which something could not be read."""
         self.unread.append(Unread(line=line.number, reason=reason, sha256=line.sha256))
 
-    def _give_up(self) -> None:
-        lost = [line for line in self._waiting if line.data.strip(_BLANK)]
+    def give_up(self) -> None:
+        """What waits will not be completed: the file has ended, or an object stands whole behind it."""
+        lost = [line for line in self.waiting if line.data.strip(_BLANK)]
         for line in lost:
             reason = "record_over_several_lines" if len(lost) > 1 else "truncated_record"
-            self._report(line, reason if line.ended else "half_written")
+            self.report(line, reason if line.ended else "half_written")
         self._forget()
 
     def _forget(self) -> None:
-        self._waiting.clear()
+        self.waiting.clear()
         self._waiting_bytes = 0
         self._tries = 0
 
-    def _mend(self, line: PhysicalLine, error: Exception) -> list[tuple[T, PhysicalLine]]:
-        if line.too_long:
-            self._report(line, "line_too_long")
+    def mend(self, line: PhysicalLine, error: Exception) -> list[tuple[T, PhysicalLine]]:
+        """What can be had from a line on which `decode` raised `error`."""
+        if line.too_long is not None:
+            self.report(line, "line_too_long")
             return []
+        if self.waiting and not line.data.lstrip(_BLANK).startswith(b"{"):
+            return self._wait(line)
         if not line.data.strip(_BLANK):
-            return self._wait(line) if self._waiting else []
+            return []
         if isinstance(error, RecursionError):
-            self._report(line, "nested_too_deep")
+            self.report(line, "nested_too_deep")
             return []
         if isinstance(error, msgspec.ValidationError):
             self._other_shape(line)
             return []
         whole = self._clean(line)
         if whole is not None:
-            self._give_up()
+            self.give_up()
             return [(whole, line)]
         found = self._objects(line)
         if found is not None:
-            self._give_up()
+            self.give_up()
             return found
         return self._wait(line)
 
@@ -168,12 +179,12 @@ class LineDecoder(Generic[T]):
         try:
             kind = _head.decode(line.data).type
         except msgspec.ValidationError:
-            self._report(line, "not_an_object")
+            self.report(line, "not_an_object")
         except DECODE_FAULTS:
-            self._report(line, "not_json")
+            self.report(line, "not_json")
         else:
             if not isinstance(kind, str) or self._matters(kind):
-                self._report(line, "unexpected_shape")
+                self.report(line, "unexpected_shape")
 
     def _clean(self, line: PhysicalLine) -> T | None:
         """The one object of a line whose bytes need mending, with the fault reported unless nothing is lost by it."""
@@ -186,20 +197,20 @@ class LineDecoder(Generic[T]):
             except UnicodeDecodeError:
                 data, reason = data.decode("utf-8", "replace").encode(), "invalid_utf8"
         try:
-            value = self._decode(data)
+            value = self.decode(data)
         except DECODE_FAULTS:
             try:
-                value = self._decode(_escape_controls(data))
+                value = self.decode(_escape_controls(data))
                 reason = reason or "control_characters"
             except DECODE_FAULTS:
                 return None
         if reason:
-            self._report(line, reason)
+            self.report(line, reason)
         return value
 
     def _try(self, part: PhysicalLine) -> T | None:
         try:
-            value = self._decode(part.data)
+            value = self.decode(part.data)
             str(part.data, "utf-8")
             return value
         except DECODE_FAULTS:
@@ -230,31 +241,31 @@ class LineDecoder(Generic[T]):
         if not found:
             return None
         if broken:
-            self._report(line, "two_records_on_one_line" if line.ended else "half_written")
+            self.report(line, "two_records_on_one_line" if line.ended else "half_written")
         return found
 
     def _wait(self, line: PhysicalLine) -> list[tuple[T, PhysicalLine]]:
         """Hold a broken-off object, and try whether this line completes the one that waits."""
-        if not self._waiting and not _broken_off(line.data):
-            self._report(line, "not_json" if line.ended else "half_written")
+        if not self.waiting and not _broken_off(line.data):
+            self.report(line, "not_json" if line.ended else "half_written")
             return []
-        self._waiting.append(line)
+        self.waiting.append(line)
         self._waiting_bytes += line.length
-        if len(self._waiting) > JOIN_LINES_MAX or self._waiting_bytes > JOIN_BYTES_MAX or self._tries > JOIN_TRIES_MAX:
-            self._give_up()
+        if len(self.waiting) > JOIN_LINES_MAX or self._waiting_bytes > JOIN_BYTES_MAX or self._tries > JOIN_TRIES_MAX:
+            self.give_up()
             return []
-        if len(self._waiting) == 1 or not line.data.rstrip(_BLANK).endswith(b"}"):
+        if len(self.waiting) == 1 or not line.data.rstrip(_BLANK).endswith(b"}"):
             return []
         self._tries += 1
-        raw = b"\n".join(waiting.data for waiting in self._waiting)
-        joined = PhysicalLine(self._waiting[0].number, self._waiting[0].start, raw, len(raw), line.ended)
+        raw = b"\n".join(waiting.data for waiting in self.waiting)
+        joined = PhysicalLine(self.waiting[0].number, self.waiting[0].start, raw, line.ended)
         try:
-            value = self._decode(_escape_controls(_whole_surrogates(raw)))
+            value = self.decode(_escape_controls(_whole_surrogates(raw)))
             str(raw, "utf-8")
         except DECODE_FAULTS:
             return []
-        for waiting in self._waiting:
-            self._report(waiting, "record_over_several_lines")
+        for waiting in self.waiting:
+            self.report(waiting, "record_over_several_lines")
         self._forget()
         return [(value, joined)]
 

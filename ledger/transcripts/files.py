@@ -12,6 +12,9 @@ import msgspec
 
 from ledger.errors import UsageError
 
+READ_BYTES = 256 << 10
+"""Buffer of an open file: memory is this plus the longest line, whatever the file's size."""
+
 
 class Found(msgspec.Struct, frozen=True):
     """A regular file. `named` says that it was asked for by name, so that an unknown format is an answer and not a skip."""
@@ -41,7 +44,7 @@ def open_regular(path: Path) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise UsageError(f"{path}: is no regular file", hint="Name a transcript file, or a folder with transcripts.")
-    return os.fdopen(handle, "rb")
+    return os.fdopen(handle, "rb", buffering=READ_BYTES)
 
 
 def discover(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found | Refused]:

@@ -1,6 +1,6 @@
 """Following a transcript that still grows: complete lines as they come, and a word when the file is not the one it was.
 
-The text of the file is read off the event loop. Waiting is left to `sleep`, which a test replaces. A reader that follows never calls
+The file is read off the event loop. Waiting is left to `sleep`, which a test replaces. A reader that follows never calls
 `finish`: a half-written line, and a boundary whose summary is still being written, wait for the rest.
 """
 
@@ -21,7 +21,7 @@ from ledger.transcripts.lines import LINE_BYTES_MAX, LineSplitter, PhysicalLine
 
 CHUNK_BYTES = 1 << 20
 TAIL_BYTES = 64
-"""How many bytes before the read position are compared before more is read: a file that was rewritten in place differs there."""
+"""Bytes before the read position that are compared before more is read: a file that was rewritten in place differs there."""
 
 POLL_SECONDS = 0.5
 """How often a quiet file is looked at. A session writes a line every few seconds; faster polling only costs."""
@@ -38,8 +38,8 @@ class FollowedLines(msgspec.Struct, frozen=True):
 class FileChanged(msgspec.Struct, frozen=True):
     """The file is another one now: moved away and made anew, cut short, rewritten, or gone.
 
-    Behind it the lines of the new file come from its beginning, for a new reader; `lost` bytes of a half-written line were never
-    completed. Behind `gone` nothing comes.
+    Behind it the lines of the new file come from its beginning, for a new reader; `lost` bytes of a half-written line were
+    never completed. Behind `gone` nothing comes.
     """
 
     change: Change
@@ -106,7 +106,8 @@ class _Tail:
 
     def step(self) -> FollowedLines | FileChanged | None:
         """The next lines, a change, or None where there is nothing new."""
-        assert self._file is not None
+        if self._file is None:
+            return FileChanged("gone", 0)
         size = os.fstat(self._file.fileno()).st_size
         if size < self._position:
             return self._changed("truncated")

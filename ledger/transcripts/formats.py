@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import BytesIO
+from itertools import islice
 from typing import Protocol
 
 import msgspec
 
 from ledger.errors import LedgerError
-from ledger.transcripts.lines import LineSplitter, PhysicalLine
+from ledger.transcripts.lines import PhysicalLine, lines_of
 from ledger.transcripts.model import Item
 
 SAMPLE_BYTES = 256 << 10
@@ -35,43 +37,21 @@ class Reader(Protocol):
         ...
 
     def finish(self) -> Iterable[Item]:
-        """The file has ended: whatever still waits is settled or reported. Call once, and not for a file that may still grow."""
+        """The file has ended: whatever still waits is settled or reported. Not for a file that may still grow."""
         ...
 
 
-class Sample(msgspec.Struct, frozen=True):
-    """The beginning of a file: its raw bytes, and the objects of its first readable lines as undecoded fields."""
+class Format(msgspec.Struct, frozen=True, kw_only=True):
+    """One transcript format. It must not guess: a file is claimed by one format or by none.
 
-    raw: bytes
-    objects: tuple[Fields, ...]
-
-    def __bool__(self) -> bool:
-        """Is there anything but blanks?"""
-        return bool(self.raw.strip())
-
-
-class Format(msgspec.Struct, frozen=True):
-    """One transcript format. `claims` looks at a sample and must not guess: a file is claimed by one format or by none."""
+    `claims_line` looks at the fields of one of a file's first lines. `claims_file` is for a format that is one document, and looks
+    at the first bytes; such a reader keeps the lines that it is fed and parses them when it finishes.
+    """
 
     name: str
-    claims: Callable[[Sample], bool]
     reader: Callable[[], Reader]
-
-
-def sample_of(raw: bytes) -> Sample:
-    """A sample of a file that begins with `raw`."""
-    splitter = LineSplitter()
-    lines = splitter.feed(raw[:SAMPLE_BYTES])
-    last = splitter.finish()
-    objects: list[Fields] = []
-    for line in [*lines, last] if last else lines:
-        try:
-            objects.append(_fields.decode(line.data))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            continue
-        if len(objects) == SAMPLE_OBJECTS_MAX:
-            break
-    return Sample(raw[:SAMPLE_BYTES], tuple(objects))
+    claims_line: Callable[[Fields], bool] | None = None
+    claims_file: Callable[[bytes], bool] | None = None
 
 
 def text_field(fields: Fields, name: str) -> str | None:
@@ -82,6 +62,19 @@ def text_field(fields: Fields, name: str) -> str | None:
         return None
 
 
-def detect(sample: Sample, formats: Iterable[Format]) -> Format | None:
-    """The format that claims the sample, or None."""
-    return next((known for known in formats if known.claims(sample)), None)
+def first_objects(raw: bytes) -> Iterator[Fields]:
+    """The objects on the first readable lines of a file that begins with `raw`."""
+    for line in islice(lines_of(BytesIO(raw)), SAMPLE_OBJECTS_MAX):
+        try:
+            yield _fields.decode(line.raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+
+
+def detect(raw: bytes, formats: Sequence[Format]) -> Format | None:
+    """The format of a file that begins with `raw`, or None."""
+    for fields in first_objects(raw):
+        for known in formats:
+            if known.claims_line is not None and known.claims_line(fields):
+                return known
+    return next((known for known in formats if known.claims_file is not None and known.claims_file(raw)), None)

@@ -6,7 +6,8 @@ A line over the limit is never held in memory: its bytes are hashed as they pass
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -16,33 +17,43 @@ LINE_BYTES_MAX = 64 << 20
 _BOM = b"\xef\xbb\xbf"
 
 
-class PhysicalLine(msgspec.Struct, gc=False):
-    """One line without its line break. `number` counts from 1, `start` is the byte offset of `data` in the file.
+def without_break(raw: bytes) -> bytes:
+    """A line without its LF or CRLF."""
+    if raw[-1:] == b"\n":
+        raw = raw[:-1]
+    return raw[:-1] if raw[-1:] == b"\r" else raw
 
-    `length` is the number of bytes even where `too_long` left `data` empty. `ended` is false for a last line without LF.
+
+class PhysicalLine(msgspec.Struct, gc=False):
+    """One line. `number` counts from 1, `start` is the byte offset of `raw` in the file; `raw` may still end in its line break.
+
+    `ended` is false for a last line without LF. `too_long` has length and SHA-256 of a line over the limit; its `raw` is empty.
     """
 
     number: int
     start: int
-    data: bytes
-    length: int
+    raw: bytes
     ended: bool = True
-    too_long: bool = False
-    long_sha256: str = ""
+    too_long: tuple[int, str] | None = None
 
     @property
-    def end(self) -> int:
-        """Byte offset behind the last byte of the line, its line break not included."""
-        return self.start + self.length
+    def data(self) -> bytes:
+        """The line without its line break."""
+        return without_break(self.raw)
+
+    @property
+    def length(self) -> int:
+        """Bytes of the line without its line break, also of one that is too long."""
+        return self.too_long[0] if self.too_long else len(self.data)
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the bytes `[start, end)`."""
-        return self.long_sha256 if self.too_long else hashlib.sha256(self.data).hexdigest()
+        """SHA-256 of the line without its line break."""
+        return self.too_long[1] if self.too_long else hashlib.sha256(self.data).hexdigest()
 
     def part(self, start: int, end: int) -> PhysicalLine:
         """The bytes `[start, end)` of this line, as a line of its own with the same number."""
-        return PhysicalLine(self.number, self.start + start, self.data[start:end], end - start, self.ended)
+        return PhysicalLine(self.number, self.start + start, self.raw[start:end], self.ended)
 
 
 class LineSplitter:
@@ -60,11 +71,6 @@ class LineSplitter:
     def offset(self) -> int:
         """Bytes fed so far, the waiting ones included."""
         return self._start + self._held
-
-    @property
-    def line(self) -> int:
-        """Number of the line that is being waited for."""
-        return self._number
 
     def feed(self, chunk: bytes) -> list[PhysicalLine]:
         """Every line that `chunk` completes."""
@@ -98,25 +104,50 @@ class LineSplitter:
             self._parts.clear()
 
     def _close(self, ended: bool) -> PhysicalLine:
+        held, self._held = self._held, 0
         if self._long is None:
             data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._parts.clear()
-            self._held = 0
             return self._line(data, ended)
-        length, sha256 = self._held, self._long.hexdigest()
-        line = PhysicalLine(self._number, self._start, b"", length, ended, too_long=True, long_sha256=sha256)
+        line = PhysicalLine(self._number, self._start, b"", ended, (held, self._long.hexdigest()))
         self._long = None
-        self._held = 0
         self._number += 1
-        self._start += length + ended
+        self._start += held + ended
         return line
 
-    def _line(self, data: bytes, ended: bool) -> PhysicalLine:
-        number, start, length = self._number, self._start, len(data)
+    def _line(self, raw: bytes, ended: bool) -> PhysicalLine:
+        number, start = self._number, self._start
         self._number = number + 1
-        self._start = start + length + ended
-        if data[-1:] == b"\r":
-            data, length = data[:-1], length - 1
-        if number == 1 and data.startswith(_BOM):
-            data, start, length = data[3:], start + 3, length - 3
-        return PhysicalLine(number, start, data, length, ended)
+        self._start = start + len(raw) + ended
+        if number == 1 and raw.startswith(_BOM):
+            return PhysicalLine(1, start + 3, raw[3:], ended)
+        return PhysicalLine(number, start, raw, ended)
+
+
+def lines_of(file: BinaryIO, line_bytes_max: int = LINE_BYTES_MAX) -> Iterator[PhysicalLine]:
+    """The lines of a whole file from its first byte on: what a `LineSplitter` makes of it, with one copy less."""
+    readline = file.readline
+    number, start = 1, 0
+    while raw := readline(line_bytes_max + 1):
+        length = len(raw)
+        if length > line_bytes_max and raw[-1] != 10:
+            line, length = _rest_of_long_line(file, number, start, raw)
+            yield line
+        elif number == 1 and raw.startswith(_BOM):
+            yield PhysicalLine(1, 3, raw[3:], raw[-1] == 10)
+        else:
+            yield PhysicalLine(number, start, raw, raw[-1] == 10)
+        number += 1
+        start += length
+
+
+def _rest_of_long_line(file: BinaryIO, number: int, start: int, head: bytes) -> tuple[PhysicalLine, int]:
+    """Pass over a line that is too long, hashing it; also the bytes it takes in the file."""
+    state = hashlib.sha256(head)
+    length = len(head)
+    while (piece := file.readline(1 << 20)) and piece[-1] != 10:
+        state.update(piece)
+        length += len(piece)
+    state.update(piece[:-1])
+    total = length + len(piece)
+    return PhysicalLine(number, start, b"", bool(piece), (total - bool(piece), state.hexdigest())), total

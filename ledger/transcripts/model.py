@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from ledger.transcripts.lines import without_break
 from schemas.records import Role, SummaryState
 
 INSPECTED_ROLES: frozenset[str] = frozenset({"user", "assistant"})
@@ -34,11 +35,16 @@ def time_ms(stamp: str | None) -> int | None:
 
 
 class Where(msgspec.Struct, frozen=True, gc=False):
-    """The bytes of an entry: on `line` (from 1), from offset `byte_start` of the file. The hash is made when it is asked for."""
+    """The bytes of an entry: on `line` (from 1), from offset `byte_start` of the file. It is hashed when that is asked for."""
 
     line: int
     byte_start: int
-    data: bytes
+    raw: bytes
+
+    @property
+    def data(self) -> bytes:
+        """The bytes themselves, without a line break behind them."""
+        return without_break(self.raw)
 
     @property
     def byte_end(self) -> int:

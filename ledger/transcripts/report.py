@@ -155,8 +155,8 @@ def report_of(path: str, format_name: str, items: Iterable[Item]) -> InspectRepo
 def inspect(path: str | os.PathLike[str]) -> InspectReport:
     """Read one file and say what it holds.
 
-    Raises `UsageError` (exit 2) for a path that cannot be read, `UnsupportedTranscript` (exit 3) for an empty file or one that no
-    reader knows.
+    Raises `UsageError` (exit 2) for a path that cannot be read, `UnsupportedTranscript` (exit 3) for an empty file or one that
+    no reader knows.
     """
     with Transcript(path) as transcript:
         return report_of(transcript.path, transcript.format.name, transcript.items())

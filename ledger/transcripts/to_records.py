@@ -1,11 +1,12 @@
 """Neutral items to records of the log, streaming and in log order.
 
-The same transcript line gives the same ids whatever file, slice or path it is read from: ids are made of session and native entry
-id. What does depend on the file are attributes: `source`, and `turns`. A turn is the ordinal of an entry among its session's entries
-*in the file*: a slice that begins in mid-session does not say how many came before, so it counts from 1 like a whole file, and a
-span that is on the log already keeps the turns that it was first recorded with.
+The same transcript line gives the same ids whatever file, slice or path it is read from: ids are made of session and native
+entry id. What does depend on the file are attributes: `source`, and `turns`. A turn is the ordinal of an entry among its
+session's entries *in the file*: a slice that begins in mid-session does not say how many came before, so it counts from 1 like
+a whole file, and a span that is on the log already keeps the turns that it was first recorded with.
 
-Text is masked first and split afterwards, so that no secret is cut in two, and where it is split depends on the masked text only.
+Text is masked first and split afterwards, so that no secret is cut in two, and where it is split depends on the masked text
+only.
 """
 
 from __future__ import annotations
@@ -190,7 +191,9 @@ class RecordMaker:
             # Half a summary would be judged as if the rest had been lost; one that cannot be recorded is unknown instead.
             state, text = "opaque", None
             line = item.where.line if item.where else 0
-            self._unread.append(UnreadLine(line=line, reason="summary_too_large", sha256=item.where.sha256 if item.where else ""))
+            self._unread.append(
+                UnreadLine(line=line, reason="summary_too_large", sha256=item.where.sha256 if item.where else "")
+            )
             self._spoilt.add(item.key)
         record = SummaryRecorded(
             id=event_id("summary.recorded", item.session, span_id(item.session, item.key)),

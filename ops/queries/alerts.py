@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from ledger.log import ALERTS, EVENTS, Entry
+from ledger.errors import LogDamaged
+from ledger.log import ALERTS, EVENTS, Entry, Log
 from ops.queries.quotes import Quotes, excerpt, iso_time
 from ops.store import Reading
 from schemas.alerts import AlertRaised, AnyAlert
-from schemas.codec import decode_alert
+from schemas.codec import NotARecord, UnknownType, decode_alert
 
 READ_ENTRIES = 500
 
@@ -40,28 +41,73 @@ class _Cause(msgspec.Struct):
     time_ms: int | None = None
 
 
-async def stream(
-    reading: Reading, *, start: dict[int, int] | None = None, since_ms: int | None = None
-) -> AsyncIterator[AlertAnswer]:
-    """Alerts from the given offsets on, by partition; `since_ms` leaves out those whose cause is known to be older.
+class Cursor(msgspec.Struct, kw_only=True):
+    """How far a reader of the stream has come: next offset by partition, highest output number by scope."""
+
+    offsets: dict[int, int] = {}
+    seen: dict[str, int] = {}
+
+
+class AlertCount(msgspec.Struct, frozen=True):
+    """How many alerts of one kind one session raised, or resolved."""
+
+    session: str
+    state: str
+    severity: str
+    kind: str
+    count: int
+
+
+async def end_of(log: Log) -> Cursor:
+    """A cursor behind everything that is on record."""
+    return Cursor(offsets={partition: await log.end(ALERTS, partition) for partition in range(log.identity.partitions)})
+
+
+async def stream(reading: Reading, *, cursor: Cursor | None = None, since_ms: int | None = None) -> AsyncIterator[AlertAnswer]:
+    """Alerts behind the cursor, which moves along; `since_ms` leaves out those whose cause is known to be older.
 
     Repeats of an alert that is on record already are left out: consumers ignore an output number that they have seen.
     """
-    seen: dict[str, int] = {}
-    for partition in range(reading.log.identity.partitions):
-        offset = (start or {}).get(partition, 0)
-        while entries := await reading.log.read(ALERTS, partition, offset, max_entries=READ_ENTRIES):
+    at = cursor or Cursor()
+    quotes = Quotes(reading, "")
+    async for entry, alert in _entries(reading.log, at):
+        time_ms = await _time_of(reading, entry)
+        if since_ms is not None and time_ms is not None and time_ms < since_ms:
+            continue
+        if quotes.scope != alert.scope:  # one scope's texts at a time are kept
+            quotes = Quotes(reading, alert.scope)
+        yield await _answer(quotes, entry, alert, time_ms)
+
+
+async def tally(log: Log, cursor: Cursor) -> list[AlertCount]:
+    """Alerts behind the cursor, counted by session, state and kind, in order of their first one. The cursor moves along."""
+    counts: dict[tuple[str, str, str, str], int] = {}
+    async for _, alert in _entries(log, cursor):
+        key = (alert.session, _state(alert), alert.severity, alert.kind)
+        counts[key] = counts.get(key, 0) + 1
+    return [AlertCount(*key, count) for key, count in counts.items()]
+
+
+async def _entries(log: Log, cursor: Cursor) -> AsyncIterator[tuple[Entry, AnyAlert]]:
+    for partition in range(log.identity.partitions):
+        while entries := await log.read(ALERTS, partition, cursor.offsets.get(partition, 0), max_entries=READ_ENTRIES):
             for entry in entries:
-                alert = decode_alert(entry.value)
-                if alert.output_seq <= seen.get(alert.scope, 0):
-                    continue
-                seen[alert.scope] = alert.output_seq
-                time_ms = await _time_of(reading, entry)
-                if since_ms is None or time_ms is None or time_ms >= since_ms:
-                    yield await _answer(reading, entry, alert, time_ms)
-            offset += len(entries)
-            if start is not None:
-                start[partition] = offset
+                cursor.offsets[partition] = entry.position.offset + 1
+                alert = _decoded(entry)
+                if alert.output_seq > cursor.seen.get(alert.scope, 0):
+                    cursor.seen[alert.scope] = alert.output_seq
+                    yield entry, alert
+
+
+def _decoded(entry: Entry) -> AnyAlert:
+    try:
+        return decode_alert(entry.value)
+    except (NotARecord, UnknownType) as error:
+        raise LogDamaged(f"{entry.position}: not an alert ({error})", hint="Run: cledger replay --verify") from None
+
+
+def _state(alert: AnyAlert) -> str:
+    return "raised" if isinstance(alert, AlertRaised) else "resolved"
 
 
 async def _time_of(reading: Reading, entry: Entry) -> int | None:
@@ -72,10 +118,9 @@ async def _time_of(reading: Reading, entry: Entry) -> int | None:
     return None
 
 
-async def _answer(reading: Reading, entry: Entry, alert: AnyAlert, time_ms: int | None) -> AlertAnswer:
-    quotes = Quotes(reading, alert.scope)
+async def _answer(quotes: Quotes, entry: Entry, alert: AnyAlert, time_ms: int | None) -> AlertAnswer:
     return AlertAnswer(
-        state="raised" if isinstance(alert, AlertRaised) else "resolved",
+        state=_state(alert),
         severity=alert.severity,
         kind=alert.kind,
         rule=alert.rule,

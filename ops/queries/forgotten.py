@@ -12,7 +12,7 @@ from ledger.rules.forgotten import Counts, LossRank, Note, counts, note, order
 from ledger.state import FACT_IN_SESSION, LOST, ORDINAL_BYTES, PLACE, FactRow, LostRow, SpanRow, ordinal_key
 from ops.queries.quotes import Quotes, excerpt, iso_time
 from ops.store import Found, Reading
-from schemas.facts import FactClass
+from schemas.facts import FACT_CLASSES, FactClass
 
 FOLLOWED_BY_SPANS = 8
 """Spans after a statement in which an action counts as following it (seed 4)."""
@@ -29,6 +29,7 @@ class Forgotten(msgspec.Struct, kw_only=True):
     text: str
     span: str
     sequence: int
+    path: str
     line: int | None
     byte_start: int | None
     byte_end: int | None
@@ -38,6 +39,7 @@ class Forgotten(msgspec.Struct, kw_only=True):
     followed_by: list[str]
     acted: bool
     outcome: str
+    rule: str
     summary_says: str
     reversed_at: str | None
 
@@ -166,7 +168,7 @@ def _passes(loss: _Loss, round_: int | None, classes: frozenset[str]) -> bool:
 async def _entry(found: Found, loss: _Loss, quotes: Quotes) -> Forgotten:
     record = await quotes.span(loss.row.span)
     source = record.source if record is not None else None
-    followed = await _followed_by(found, loss.span, quotes)
+    followed = await followed_by(found, loss.span, quotes)
     return Forgotten(
         fact=loss.fact.id,
         cls=loss.fact.cls,
@@ -176,6 +178,7 @@ async def _entry(found: Found, loss: _Loss, quotes: Quotes) -> Forgotten:
         text=await quotes.cut(loss.row.span, loss.row.start, loss.row.end),
         span=loss.row.span,
         sequence=loss.span.turns[0],
+        path=source.path if source is not None else "",
         line=source.line if source is not None else None,
         byte_start=source.byte_start if source is not None else None,
         byte_end=source.byte_end if source is not None else None,
@@ -185,12 +188,13 @@ async def _entry(found: Found, loss: _Loss, quotes: Quotes) -> Forgotten:
         followed_by=followed,
         acted=bool(followed),
         outcome=loss.row.outcome,
+        rule="F2" if loss.row.outcome == "inverted" else "C3",
         summary_says=excerpt(await quotes.cut(loss.row.summary, loss.row.summary_start, loss.row.summary_end)),
         reversed_at=loss.reversed_at or None,
     )
 
 
-async def _followed_by(found: Found, span: SpanRow, quotes: Quotes) -> list[str]:
+async def followed_by(found: Found, span: SpanRow, quotes: Quotes) -> list[str]:
     """What the next spans of the session did, the statement's own span included."""
     actions: list[str] = []
     start = ordinal_key(span.session, span.ordinal)
@@ -221,3 +225,12 @@ def totals_of(found: Found) -> Counts:
     """The totals alone, without quotes."""
     losses, tombstoned = _losses(found)
     return counts(left=found.session.dropped, lost=len(losses), tombstoned=tombstoned, unknown=_unknown(found))
+
+
+def lost_by_class(found: Found) -> dict[int, dict[str, int]]:
+    """For each round the losses that stand, by class in order of rank; the same losses that `forgotten` lists."""
+    totals: dict[int, dict[str, int]] = {}
+    for loss in _losses(found)[0]:
+        classes = totals.setdefault(loss.round, dict.fromkeys(FACT_CLASSES, 0))
+        classes[loss.fact.cls] += 1
+    return {round_: {cls: count for cls, count in classes.items() if count} for round_, classes in totals.items()}

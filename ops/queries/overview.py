@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ledger.evolve.effects import audit_window
-from ledger.lookup import scope_row, span_facts, window_spans
-from ledger.rules.trust import trust
+from ledger.lookup import scope_row, span_facts, trust_of_scope, window_spans
 from ledger.state import LOST, ROUND, ordinal_key
 from ops.store import Found, Reading
 
@@ -66,15 +64,7 @@ class StatusAnswer(msgspec.Struct, kw_only=True):
 
 def trust_of(found: Found, gap: int) -> tuple[str, list[str]]:
     """T1: the trust in a session's scope; an index that lags the log adds a reason and is never lossless."""
-    row = scope_row(found.rows)
-    state, reasons = trust(
-        degraded=row.degraded,
-        unclear=row.unclear,
-        store=row.store,
-        audits_passed=row.audits_passed,
-        since_audit=row.compactions_since_audit,
-        window=audit_window(row),
-    )
+    state, reasons = trust_of_scope(scope_row(found.rows))
     if not gap:
         return state, list(reasons)
     return ("unknown" if state == "lossless" else state), [*reasons, f"index_behind_log:{gap}"]

@@ -15,14 +15,14 @@ class Quotes:
     """Reads the records of carriers once each and cuts quotes out of them."""
 
     def __init__(self, reading: Reading, scope: str) -> None:
+        self.scope = scope
         self._reading = reading
-        self._scope = scope
         self._known: dict[str, AnyRecord | None] = {}
 
     async def record(self, carrier: str) -> AnyRecord | None:
         """The record of a span or summary."""
         if carrier not in self._known:
-            self._known[carrier] = await self._reading.record(self._scope, carrier) if carrier else None
+            self._known[carrier] = await self._reading.record(self.scope, carrier) if carrier else None
         return self._known[carrier]
 
     async def span(self, carrier: str) -> SpanRecorded | None:

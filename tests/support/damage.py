@@ -1,9 +1,9 @@
 """Looks at a damaged log from a process of its own, so that a crash of the reader is an outcome and not the end of the test.
 
-`python -m tests.support.damage flips DIR COUNT SEED`: flips one random bit of the data file at a time, opens and reads the log in a
-fork, undoes the flip, and prints one JSON line a trial: where the bit was and the outcome. `python -m tests.support.damage read
-DIR` reads once. Outcomes: `same` (every entry as before), `detected` (a `LedgerError`), `other` (entries differ: silent damage),
-`error` (an exception that is none of ours), `killed` (by a signal).
+`python -m tests.support.damage flips DIR COUNT SEED` flips one random bit of the data file at a time, each on a fresh copy,
+opens and reads the log in a fork, and prints one JSON line a trial: where the bit was and the outcome. With `read DIR` it reads
+once. Outcomes: `same` (every entry as before), `detected` (a `LedgerError`), `other` (entries differ: silent
+damage), `error` (an exception that is none of ours), `killed` (by a signal).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any
 from ledger.adapters.lmdb_log import LmdbLog
 from ledger.errors import LedgerError
 from ledger.following import all_entries
-from ledger.log import TOPICS, NewEntry
 from ledger.lmdb_layout import DATA
 from ledger.lmdb_pages import check_data_file
+from ledger.log import TOPICS, NewEntry
 
 
 async def digest_of(directory: Path) -> str:

@@ -1,7 +1,7 @@
 """A process that appends to a log and says what was acknowledged: `python -m tests.support.log_worker ADDRESS NAME COUNT`.
 
-Appends `NAME-0`, `NAME-1`, … in calls of one to three entries under a few keys, and prints a line `ack N PARTITION OFFSET` for each
-entry after its append returned. COUNT 0 means until it is killed.
+Appends `NAME-0`, `NAME-1`, … in calls of one to three entries under a few keys, and prints a line `ack N PARTITION OFFSET` for
+each entry after its append returned. COUNT 0 means until it is killed.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -22,7 +22,8 @@ FILE_LINES_MAX = 500
 """Past this a file is about more than one thing. Aim for 100."""
 
 FUNCTION_LINES_MAX = 80
-"""Past this a function cannot be read in one look. Aim for 10."""
+TEST_FUNCTION_LINES_MAX = 120
+"""Past this a function cannot be read in one look. Aim for 10. Tests may list cases and records a little longer."""
 
 CORE = (
     "ledger/facts/",
@@ -119,21 +120,28 @@ def code_lines(path: Path) -> Iterator[tuple[int, str]]:
     return iter(enumerate(lines, 1))
 
 
+def none(found: Iterable[str], advice: str) -> None:
+    """Fails with every finding on a line of its own, and what to do about them."""
+    lines = sorted(found)
+    if lines:
+        pytest.fail("\n".join([f"{advice}:", *lines]), pytrace=False)
+
+
 def test_house_files_stay_readable() -> None:
-    long = {place(path): count for path in SOURCES + TESTS if (count := len(path.read_bytes().splitlines())) > FILE_LINES_MAX}
-    assert not long, f"files over {FILE_LINES_MAX} lines; split them by purpose"
+    counts = {path: len(path.read_bytes().splitlines()) for path in SOURCES + TESTS}
+    long = [f"{place(path)} {count} lines" for path, count in counts.items() if count > FILE_LINES_MAX]
+    none(long, f"files over {FILE_LINES_MAX} lines; split them by purpose")
 
 
 def test_house_functions_stay_readable() -> None:
-    long = {
-        place(path, node.lineno): f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
-        for path in SOURCES + TESTS
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.end_lineno is not None
-        and node.end_lineno - node.lineno >= FUNCTION_LINES_MAX
-    }
-    assert not long, f"functions over {FUNCTION_LINES_MAX} lines"
+    long = []
+    for path in SOURCES + TESTS:
+        limit = TEST_FUNCTION_LINES_MAX if path in TESTS else FUNCTION_LINES_MAX
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+                lines = node.end_lineno - node.lineno + 1
+                long += [f"{place(path, node.lineno)} {node.name}, {lines} lines"] if lines > limit else []
+    none(long, f"functions over {FUNCTION_LINES_MAX} lines, or {TEST_FUNCTION_LINES_MAX} in tests")
 
 
 def test_house_nothing_is_left_to_do_later() -> None:
@@ -144,7 +152,7 @@ def test_house_nothing_is_left_to_do_later() -> None:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
         if later.search(line)
     ]
-    assert not found, "finish it, or write down in the README what is missing"
+    none(found, "finish it, or write down in the README what is missing")
 
 
 def test_house_every_exemption_names_its_code() -> None:
@@ -155,12 +163,12 @@ def test_house_every_exemption_names_its_code() -> None:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
         if blanket.search(line)
     ]
-    assert not found, "write `type: ignore[code]` and `noqa: CODE`"
+    none(found, "write `type: ignore[code]` and `noqa: CODE`")
 
 
 def test_house_every_module_says_what_it_is_for() -> None:
     silent = [place(path) for path in SOURCES if not ast.get_docstring(tree(path))]
-    assert not silent, "give these modules a docstring"
+    none(silent, "give these modules a docstring")
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -175,13 +183,13 @@ def test_house_module_names_hide_nobody_elses() -> None:
         path.stem if path.is_file() else path.name for path in ROOT.iterdir() if path.suffix == ".py" or path.name in PACKAGES
     }
     hidden = [place(path) for path in SOURCES if path.stem in sys.stdlib_module_names and path.stem != "__init__"]
-    assert not hidden, "choose a name that the standard library does not have"
+    none(hidden, "choose a name that the standard library does not have")
     assert not tops & others
 
 
 def test_house_nothing_imports_tests() -> None:
     found = [place(path, line) for path in SOURCES for line, name in imports(path) if name.split(".")[0] == "tests"]
-    assert not found
+    none(found, "the packages stand without their tests")
 
 
 def test_house_only_the_wiring_names_an_adapter() -> None:
@@ -193,7 +201,7 @@ def test_house_only_the_wiring_names_an_adapter() -> None:
         for line, name in imports(path)
         if name.startswith("ledger.adapters")
     ]
-    assert not found, "take the log from ops.wiring"
+    none(found, "take the log from ops.wiring")
 
 
 def test_house_core_imports_nothing_that_looks_around() -> None:
@@ -206,7 +214,7 @@ def test_house_core_imports_nothing_that_looks_around() -> None:
             inside = any(name == module or name.startswith(module + ".") for module in own)
             if not allowed and not inside and name not in {"importlib", "ledger"}:
                 found.append(f"{place(path, line)}: {name}")
-    assert not found, "hand it in as an argument instead"
+    none(found, "hand it in as an argument instead")
 
 
 def test_house_core_calls_nothing_that_looks_around() -> None:
@@ -217,7 +225,7 @@ def test_house_core_calls_nothing_that_looks_around() -> None:
         for number, line in code_lines(path)
         if LOOKS_AROUND.search(line)
     ]
-    assert not found, "time, ids and state arrive as arguments"
+    none(found, "time, ids and state arrive as arguments")
 
 
 def test_house_core_walks_over_no_unordered_set() -> None:
@@ -235,12 +243,15 @@ def test_house_core_walks_over_no_unordered_set() -> None:
             generators = getattr(node, "generators", []) if not into_set else []
             walked = [node.iter] if isinstance(node, ast.For) else [generator.iter for generator in generators]
             found += [place(path, expression.lineno) for expression in walked if unordered(expression)]
-    assert not found, "sort it, or use dict.fromkeys"
+    none(found, "sort it, or use dict.fromkeys")
 
 
 def test_house_core_patterns_do_not_ask_the_interpreter_for_unicode() -> None:
-    r"""P2: `\w`, `\d`, `\s`, `\b` and case folding mean what this interpreter's tables say, unless a pattern is ASCII."""
-    classes = re.compile(r"(?<!\\)(?:\\\\)*\\[wWdDsSbB]")
+    r"""P2: `\w`, `\d`, `\b` and case folding mean what this interpreter's tables say, unless a pattern is ASCII.
+
+    White space, `\s`, is let through: Unicode has not changed it since 6.3, which every supported interpreter is past.
+    """
+    classes = re.compile(r"(?<!\\)(?:\\\\)*\\[wWdDbB]")
     found = []
     for path in CORE_SOURCES:
         for node in ast.walk(tree(path)):
@@ -257,4 +268,4 @@ def test_house_core_patterns_do_not_ask_the_interpreter_for_unicode() -> None:
             is_bytes = any(isinstance(part, ast.Constant) and isinstance(part.value, bytes) for part in ast.walk(node.args[0]))
             if (classes.search(pattern) or folds) and not ascii_only and not is_bytes:
                 found.append(place(path, node.lineno))
-    assert not found, "add re.ASCII and name the ranges that are meant"
+    none(found, "add re.ASCII and name the ranges that are meant")

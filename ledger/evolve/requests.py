@@ -1,0 +1,36 @@
+"""Requests remember their decision and move through their life: pending, applied, withdrawn, refused."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ledger.evolve.effects import Effects
+from ledger.state import REQUEST, RequestRow, name_key
+from schemas.codec import encode
+from schemas.decisions import AnyDecision
+
+replace = msgspec.structs.replace
+PENDING, APPLIED, WITHDRAWN, REFUSED, GRANTED = "pending", "applied", "withdrawn", "refused", "granted"
+
+
+def remember_request(fx: Effects, decision: AnyDecision, status: str, summary_sha256: str = "") -> None:
+    """Keep a request's decision, so that a repeat gets the same bytes (P3)."""
+    row = RequestRow(
+        event=decision.request,
+        request=decision.request_id,
+        session=decision.session,
+        status=status,
+        decision=encode(decision),
+        summary_sha256=summary_sha256,
+    )
+    fx.draft.put(REQUEST, name_key(decision.session, decision.request_id), row)
+
+
+def request_mark(decision: AnyDecision) -> str:
+    """How a span names the pending request that may take its store entry: by the key of the request's row."""
+    return name_key(decision.session, decision.request_id).hex()
+
+
+def set_status(fx: Effects, row: RequestRow, status: str) -> None:
+    """Move a request on in its life."""
+    fx.draft.put(REQUEST, name_key(row.session, row.request), replace(row, status=status))

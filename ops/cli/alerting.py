@@ -1,0 +1,83 @@
+"""`alerts`: the stream, as it stands and as it grows."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ops.cli.options import Json, LogUrl, time_ms
+from ops.cli.screen import one_line, print_json, say, talk
+
+if TYPE_CHECKING:
+    from ops.queries.alerts import AlertAnswer, Cursor
+    from ops.store import Store
+
+POLL_SECONDS = 1.0
+"""How often the log is looked at while following. An alert is read by people; a second is soon enough."""
+
+_STYLES = {"page": "bold red", "ticket": "yellow", "info": "dim"}
+
+
+def alerts(
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with new ones until interrupted.")] = False,
+    since: Annotated[str | None, typer.Option("--since", metavar="T", help="Leave out older ones. ISO 8601, event time.")] = None,
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """Print the alert stream."""
+    asyncio.run(_alerts(follow, time_ms(since), log, json))
+
+
+async def _alerts(follow: bool, since_ms: int | None, log: str | None, json: bool) -> None:
+    from ops.cli.reading import caught_up, opened
+    from ops.queries.alerts import Cursor
+
+    printer = AlertPrinter(json, since_ms)
+    async with opened(log) as store:
+        await caught_up(store)
+        cursor = Cursor()
+        await printer.print_new(store, cursor)
+        if not printer.printed:
+            talk("no alerts")
+        while follow:
+            await asyncio.sleep(POLL_SECONDS)
+            await store.fold("try")
+            await printer.print_new(store, cursor)
+
+
+class AlertPrinter:
+    """Prints alerts behind a cursor, one heading for each group."""
+
+    def __init__(self, json: bool, since_ms: int | None = None) -> None:
+        self._json = json
+        self._since_ms = since_ms
+        self._group = ""
+        self.printed = 0
+
+    async def print_new(self, store: Store, cursor: Cursor) -> None:
+        """Print what came since the last call."""
+        from ops.queries.alerts import stream
+
+        with store.reading() as reading:
+            async for alert in stream(reading, cursor=cursor, since_ms=self._since_ms):
+                self.printed += 1
+                if self._json:
+                    print_json(alert)
+                else:
+                    self.show(alert)
+
+    def show(self, alert: AlertAnswer) -> None:
+        """One alert for people."""
+        if alert.group != self._group:
+            self._group = alert.group
+            say((f"{alert.group}", "bold"), f"  {alert.time or ''}")
+        state = "" if alert.state == "raised" else "resolved "
+        say((f"{state}{alert.severity}", _STYLES[alert.severity]), f" {alert.kind} (rule {alert.rule})", indent=2)
+        for quote in alert.quotes:
+            say(f"“{one_line(quote, 200)}”", indent=6)
+        if alert.reason:
+            say(alert.reason, indent=6)
+
+

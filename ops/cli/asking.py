@@ -1,0 +1,212 @@
+"""`sessions`, `status`, `recall`, `carriers` and `explain`: what the log knows."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ledger.errors import UsageError
+from ops.cli.exit import FINE, UNKNOWN, VIOLATION, settle
+from ops.cli.options import FactText, Json, LogUrl, SessionName
+from ops.cli.screen import listing, one_line, print_json, put, say, talk
+from ops.cli.words import place
+
+if TYPE_CHECKING:
+    from ops.queries.overview import StatusAnswer
+    from ops.queries.recall import CarrierAnswer, ExplainAnswer, RecallAnswer
+
+_ANSWER_CODES = {
+    "anchored": FINE,
+    "tombstoned": FINE,
+    "unanchored": VIOLATION,
+    "empty": VIOLATION,
+    "absent": UNKNOWN,
+    "unknown": UNKNOWN,
+}
+_TRUST_CODES = {"lossless": FINE, "degraded": VIOLATION, "unknown": UNKNOWN}
+_ANSWER_STYLES = {"anchored": "green", "tombstoned": "cyan", "unanchored": "bold red", "empty": "bold red"}
+AsOf = Annotated[str, typer.Option("--as-of", metavar="T", help="Was it valid then? ISO 8601.")]
+
+
+def sessions(
+    compacted: Annotated[bool, typer.Option("--compacted", help="Only sessions that were compacted.")] = False,
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """List the sessions of the log."""
+    asyncio.run(_sessions(compacted, log, json))
+
+
+async def _sessions(compacted: bool, log: str | None, json: bool) -> None:
+    from ops.cli.reading import reading_of
+    from ops.queries.overview import sessions as ask
+
+    async with reading_of(log) as reading:
+        answers = ask(reading, compacted=compacted)
+    if json:
+        for answer in answers:
+            print_json(answer)
+        return
+    if not answers:
+        talk("no session was compacted" if compacted else "no sessions yet: cledger ingest PATH...")
+    listing(
+        [
+            (str(one.compactions), str(one.spans), str(one.dropped), str(one.lost), one.trust, one.runtime, one.session)
+            for one in answers
+        ],
+        header=("rounds", "spans", "dropped", "lost", "trust", "runtime", "session"),
+        right=frozenset({0, 1, 2, 3}),
+    )
+
+
+def status(
+    session: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="Session id; default: all of them.")] = None,
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """Trust in a session, with reasons, and the figures that are watched."""
+    asyncio.run(_status(session, log, json))
+
+
+async def _status(session: str | None, log: str | None, json: bool) -> None:
+    from ops.cli.reading import reading_of
+    from ops.queries.overview import status as ask
+
+    async with reading_of(log) as reading:
+        found = [reading.session(session)] if session is not None else list(reading.sessions())
+        if not found:
+            talk("no sessions yet: cledger ingest PATH...")
+        answers = [ask(reading, one) for one in found]
+    for answer in answers:
+        settle(_TRUST_CODES[answer.trust])
+    for answer in answers:
+        put(answer, json, _show_status)
+
+
+def _show_status(answer: StatusAnswer) -> None:
+    from ops.cli.findings import show_trust
+
+    say((f"session {answer.session}", "bold"))
+    show_trust(answer.trust, answer.reasons)
+    rates = ", ".join(f"{cls} {rate:.0%}" for cls, rate in answer.floor_violation_rate.items())
+    change = f" ({answer.hit_rate_change:+.1%} over the last pass)" if answer.hit_rate_change is not None else ""
+    listing(
+        [
+            ("compactions", f"{answer.compactions}, of which {answer.compactions_since_audit} since the last passed audit"),
+            ("evicted spans below floor", rates or "none"),
+            ("hit rate", f"{answer.hit_rate:.1%}{change}" if answer.hit_rate is not None else "not measured"),
+            ("held back as unmeasured", f"{answer.context_retained_raw} spans"),
+            ("window", f"{_or(answer.window_tokens)} of {_or(answer.window_budget)} tokens"),
+            ("index behind the log", f"{answer.gap} records"),
+        ],
+        indent=2,
+    )
+
+
+def _or(number: int | None) -> str:
+    return f"{number:,}" if number is not None else "?"
+
+
+def recall(fact: FactText, session: SessionName, as_of: AsOf = "", log: LogUrl = None, json: Json = False) -> None:
+    """Does the session still hold this? One answer for each fact that the text names."""
+    asyncio.run(_recall(fact, session, as_of, log, json))
+
+
+async def _recall(fact: str, session: str, as_of: str, log: str | None, json: bool) -> None:
+    for answer in await _answers(fact, session, as_of, log):
+        settle(_ANSWER_CODES[answer.answer])
+        put(answer, json, _show_recall)
+
+
+async def _answers(fact: str, session: str, as_of: str, log: str | None) -> list[RecallAnswer]:
+    from ops.cli.reading import reading_of
+    from ops.queries.recall import recall as ask
+
+    _check_as_of(as_of)
+    async with reading_of(log) as reading:
+        return await ask(reading, reading.session(session), fact, as_of)
+
+
+def _check_as_of(as_of: str) -> None:
+    from datetime import datetime
+
+    if not as_of:
+        return
+    try:
+        datetime.fromisoformat(as_of)
+    except ValueError:
+        raise UsageError(f"--as-of {as_of!r} is no time", hint="Expected ISO 8601, for instance 2026-11-30") from None
+
+
+def _show_recall(answer: RecallAnswer) -> None:
+    _show_answer(answer)
+    for carrier in answer.carriers:
+        say("carried by ", _carrier_line(carrier), indent=4)
+    if answer.say:
+        say("to repeat: ", (answer.say, "italic"), indent=4)
+
+
+def _show_answer(answer: RecallAnswer | ExplainAnswer) -> None:
+    what = f"  {answer.cls} {one_line(answer.value, 120)}" if answer.cls else ""
+    say((answer.answer, _ANSWER_STYLES.get(answer.answer, "yellow")), what, f"  {answer.fact}" if answer.cls else "")
+    reason = getattr(answer, "reason", "")
+    if reason:
+        say(reason, indent=4)
+    evidence = answer.evidence
+    if evidence is not None:
+        source = "from the log, not from the agent; " if evidence.from_log_only else ""
+        say(f"“{one_line(evidence.text, 300)}”", indent=4)
+        say(f"({source}{evidence.role}, {place(evidence.path, evidence.line) or evidence.span})", indent=4)
+
+
+def _carrier_line(carrier: CarrierAnswer) -> str:
+    kind = "raw span" if carrier.raw else f"summary of generation {carrier.generation}"
+    tags = "".join(f", {cls} {kept} kept (floor {floor})" for cls, kept, floor in carrier.tags)
+    return f"{carrier.id} ({kind}, {carrier.where}, {carrier.stands}{tags})"
+
+
+def carriers(fact: FactText, session: SessionName, log: LogUrl = None, json: Json = False) -> None:
+    """List what still carries this fact."""
+    asyncio.run(_carriers(fact, session, log, json))
+
+
+async def _carriers(fact: str, session: str, log: str | None, json: bool) -> None:
+    answers = await _answers(fact, session, "", log)
+    for answer in answers:
+        settle(_ANSWER_CODES[answer.answer])
+    for answer in answers:
+        if json:
+            print_json({"fact": answer.fact, "answer": answer.answer, "carriers": answer.carriers, "reason": answer.reason})
+            continue
+        _show_answer(answer)
+        for carrier in answer.carriers:
+            say("- ", _carrier_line(carrier), indent=2)
+
+
+def explain(fact: FactText, session: SessionName, log: LogUrl = None, json: Json = False) -> None:
+    """Tell the life of a fact: first seen, carried, lost or turned at round n, stated again, dropped on purpose."""
+    asyncio.run(_explain(fact, session, log, json))
+
+
+async def _explain(fact: str, session: str, log: str | None, json: bool) -> None:
+    from ops.cli.reading import reading_of
+    from ops.queries.recall import explain as ask
+
+    async with reading_of(log) as reading:
+        answers = await ask(reading, reading.session(session), fact)
+    for answer in answers:
+        settle(FINE if answer.steps else UNKNOWN)
+        put(answer, json, _show_life)
+
+
+def _show_life(answer: ExplainAnswer) -> None:
+    _show_answer(answer)
+    for step in answer.steps:
+        where = f"round {step.round}: " if step.round else ""
+        what = step.step.replace("_", " ")
+        outcome = f" ({step.outcome})" if step.outcome and step.outcome not in what else ""
+        say(f"- {where}{what}{outcome} by {step.carrier or 'no summary'}", indent=2)
+        if step.words and step.step != "first_seen":
+            say(f"“{one_line(step.words, 200)}”", indent=6)

@@ -1,0 +1,146 @@
+"""`forgotten`: what a session no longer holds, from a transcript or from the log."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ledger.errors import LogMissing, UsageError
+from ops.cli.exit import FINE, UNKNOWN, VIOLATION, NothingToJudge, settle
+from ops.cli.options import Json, LogUrl, one_of
+from ops.cli.screen import print_json, say, talk
+from ops.cli.words import command
+from schemas.facts import FACT_CLASSES
+
+if TYPE_CHECKING:
+    from ops.queries.forgotten import ForgottenAnswer
+    from ops.store import Found, Reading
+
+METHODS = ("ours", "seed")
+CLASSES = (*FACT_CLASSES, "decided", "rejected", "reason")
+_HELD = ("no_compactions_in_this_session", "every_dropped_decision_survived_in_a_summary")
+_SUFFIXES = (".jsonl", ".json", ".ndjson")
+
+
+def forgotten(
+    target: Annotated[list[str], typer.Argument(metavar="PATH|SESSION", help="A transcript, or a session of the log.")],
+    round_: Annotated[int | None, typer.Option("--round", min=1, metavar="N", help="Only losses of round N.")] = None,
+    classes: Annotated[list[str] | None, typer.Option("--class", metavar="C", help="Only this class; may be repeated.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="List at most this many; 0 lists all.")] = 20,
+    method: Annotated[str, typer.Option(help="ours, or seed: assistant text and word overlap, for comparison.")] = "ours",
+    reveal: Annotated[bool, typer.Option("--reveal", help="Show masked secrets, read from the file on this machine.")] = False,
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """What did this session forget? On a transcript it needs no log."""
+    if len(target) != 1:
+        raise UsageError(
+            f"one transcript or session at a time, {len(target)} were given",
+            hint="For many: cledger ingest PATH..., then cledger sessions --compacted",
+        )
+    one_of(method, METHODS, "--method")
+    for cls in classes or ():
+        one_of(cls, CLASSES, "--class")
+    asyncio.run(_forgotten(target[0], round_, frozenset(classes or ()), limit, method, reveal, log, json))
+
+
+async def _forgotten(
+    target: str, round_: int | None, classes: frozenset[str], limit: int, method: str, reveal: bool, log: str | None, json: bool
+) -> None:
+    from ops.queries.forgotten import forgotten as by_our_rules
+    from ops.queries.reveal import reveal as reveal_entry
+    from ops.queries.seed_method import forgotten_by_seed
+
+    ask = by_our_rules if method == "ours" else forgotten_by_seed
+    async with _sessions(target, log) as (reading, sessions):
+        for found in sessions:
+            if round_ is not None and found.session.rounds and round_ > found.session.rounds:
+                raise UsageError(f"--round {round_}: the session has {found.session.rounds} rounds")
+            answer = await ask(reading, found, round_=round_, classes=classes, limit=limit)
+            settle(_code(answer))
+            for entry in answer.forgotten if reveal else ():
+                why = reveal_entry(entry)
+                if why:
+                    talk(f"not revealed, line {entry.line}: {why}")
+            if json:
+                print_json(answer)
+            else:
+                _show(answer, target, limit, filtered=bool(classes) or round_ is not None)
+
+
+def _code(answer: ForgottenAnswer) -> int:
+    if answer.note is None:
+        return VIOLATION
+    return FINE if answer.note in _HELD else UNKNOWN
+
+
+@asynccontextmanager
+async def _sessions(target: str, log: str | None) -> AsyncIterator[tuple[Reading, list[Found]]]:
+    """The sessions that the target stands for, with a view to read them in."""
+    from ops.cli.reading import reading_of
+
+    if Path(target).is_dir():
+        raise UsageError(f"{target}: is a folder", hint="Name one transcript, or: cledger ingest FOLDER")
+    if _is_path(target):
+        async with _scratch(target) as (reading, sessions):
+            yield reading, sessions
+        return
+    try:
+        async with reading_of(log) as reading:
+            found = reading.session(target)
+            yield reading, [found]
+    except LogMissing as error:
+        if os.sep not in target:
+            raise
+        raise _neither(target, error.message) from None
+
+
+def _neither(target: str, why: str) -> UsageError:
+    return UsageError(f"{target}: there is no such file, and no such session", hint=why)
+
+
+def _is_path(target: str) -> bool:
+    """A file that exists, or what can only be meant as a path. A sub-agent's session has a slash in its id too."""
+    if os.path.exists(target) or target.endswith(_SUFFIXES):
+        return True
+    return target.startswith((".", "~", os.sep))
+
+
+@asynccontextmanager
+async def _scratch(path: str) -> AsyncIterator[tuple[Reading, list[Found]]]:
+    """The transcript folded in memory: same records, same fold, same query as over a log."""
+    from ledger.transcripts.reading import Transcript
+    from ops.cli.progress import bar
+    from ops.ingest import Ingest
+    from ops.store import scratch_store
+    from ops.transcripts import read_records
+
+    with Transcript(path) as transcript:
+        async with scratch_store() as store:
+            job = Ingest(store)
+            with bar("reading") as advance:
+                size = os.path.getsize(path)
+                answer = await job.file(path, read_records(transcript, lambda at: advance(at, size)))
+            with bar("folding") as advance:
+                await job.fold(advance)
+            if not answer.sessions:
+                raise NothingToJudge(f"{path}: holds no session", hint=f"Look at: {command('cledger', 'inspect', path)}")
+            with store.reading() as reading:
+                found = [reading.session(name) for name in answer.sessions]
+                yield reading, [one for one in found if one.session.rounds] or found[:1]
+
+
+def _show(answer: ForgottenAnswer, target: str, limit: int, *, filtered: bool) -> None:
+    from ops.cli.findings import show_losses, show_totals
+
+    show_totals(answer)
+    show_losses(answer.forgotten)
+    more = answer.forgotten_total - len(answer.forgotten)
+    if more > 0 and limit and len(answer.forgotten) == limit:
+        say(f"… and {more} more{' before filters' if filtered else ''}: add --limit 0", indent=2)

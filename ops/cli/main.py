@@ -1,0 +1,116 @@
+"""The command line, assembled. Each command imports what it needs when it runs, so that `--version` and `--help` are quick."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from ops.cli import alerting, asking, auditing, demo, exit, forgetting, ingesting, inspecting, writing  # noqa: A004
+
+EPILOG = (
+    "Exit codes: 0 fine, 1 a violation was found, 2 usage, 3 unknown or inconclusive, 4 log not there or disk full, "
+    "5 integrity error, 130 interrupted."
+)
+
+app = typer.Typer(
+    name="cledger",
+    help="The compaction ledger: what an agent's context compactions keep, lose and turn around.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"cledger {version('compaction-ledger')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    del version
+
+
+for _command in (
+    demo.demo,
+    inspecting.inspect,
+    ingesting.ingest,
+    inspecting.check,
+    asking.sessions,
+    forgetting.forgotten,
+    asking.status,
+    asking.recall,
+    asking.carriers,
+    asking.explain,
+    alerting.alerts,
+    writing.tombstone,
+    auditing.replay,
+    auditing.verify,
+):
+    app.command()(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code (contracts section 4). Never prints a traceback, unless `CLEDGER_DEBUG=1`."""
+    exit.begin()
+    _prepare_streams()
+    _quieten_diagnostics()
+    try:
+        with exit.faults_handled():
+            _run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        return exit.INTERRUPTED
+    return exit.settled()
+
+
+def _prepare_streams() -> None:
+    """A terminal that cannot show a character gets it written out; that is no reason to stop."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _quieten_diagnostics() -> None:
+    """Diagnostics of the packages below are for whoever debugs them; what concerns users comes as an answer or an error."""
+    import logging
+
+    if exit.is_debugging():
+        logging.basicConfig(stream=sys.stderr, level=logging.DEBUG)
+    else:
+        logging.getLogger().addHandler(logging.NullHandler())
+
+
+def _run(arguments: list[str]) -> None:
+    try:
+        code = app(args=arguments, prog_name="cledger", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        # Usage errors of the option parser; their class lives in a package that typer has moved between versions.
+        format_message = getattr(error, "format_message", None)
+        if format_message is None:
+            raise
+        exit.settle(exit.USAGE)
+        message = format_message()
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(message, file=sys.stderr)
+            return
+        context = getattr(error, "ctx", None)
+        exit.complain(message, f"See: {context.command_path} --help" if context is not None else "See: cledger --help")
+    else:
+        if isinstance(code, int):
+            exit.settle(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""Options that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ledger.errors import UsageError
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON lines.")]
+LogUrl = Annotated[
+    str | None,
+    typer.Option("--log", metavar="URL", help="The log: lmdb:DIR. Default: CLEDGER_LOG, else the user's data directory."),
+]
+SessionName = Annotated[str, typer.Option("--session", metavar="S", help="Session id, or the beginning of one.")]
+FactText = Annotated[str, typer.Argument(metavar="FACT", help="A fact id, or words that state the fact.")]
+Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Transcript files, or folders with some.")]
+
+
+def log_url(option: str | None) -> str:
+    """The log that was asked for, by option or environment. Raises `UsageError` for a bad address."""
+    from ops.settings import Settings, parse_log_url
+
+    url = option if option is not None else Settings.from_environment().log_url
+    parse_log_url(url)
+    return url
+
+
+def time_ms(text: str | None) -> int | None:
+    """A point in time given on the command line. Raises `UsageError`."""
+    from ops.replay import parse_time_ms
+
+    return parse_time_ms(text) if text is not None else None
+
+
+def one_of(value: str, allowed: tuple[str, ...], option: str) -> str:
+    """`value`, if it is allowed. Raises `UsageError` that lists what is."""
+    if value not in allowed:
+        raise UsageError(f"{option} {value!r} is not known", hint=f"Choose from: {', '.join(allowed)}.")
+    return value

@@ -1,0 +1,36 @@
+"""A log opened for reading: never created, its index brought up to date if no other process is doing that."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ops.cli.options import log_url
+from ops.cli.progress import bar
+from ops.cli.screen import talk
+from ops.store import Reading, Store, open_store
+
+
+@asynccontextmanager
+async def opened(option: str | None, *, create: bool = False) -> AsyncIterator[Store]:
+    """The ledger at the address of `--log`. A damaged index is rebuilt, and that is said."""
+    async with open_store(log_url(option), create=create, notice=talk) as store:
+        yield store
+
+
+async def caught_up(store: Store) -> int:
+    """Fold what the index lacks, unless another process does. Returns the records still lacking, and says so."""
+    with bar("folding") as advance:
+        gap = await store.fold("try", advance)
+    if gap:
+        talk(f"the index is {gap} records behind the log: another process folds right now")
+    return gap
+
+
+@asynccontextmanager
+async def reading_of(option: str | None) -> AsyncIterator[Reading]:
+    """One consistent view for a query. Raises `LogMissing` where there is no log (exit 4)."""
+    async with opened(option) as store:
+        gap = await caught_up(store)
+        with store.reading(gap) as reading:
+            yield reading
