@@ -70,35 +70,51 @@ def entry_hash(key: str, value: bytes) -> bytes:
 class StoredRows:
     """The rows of one scope as one transaction sees them. Decoded rows are kept as long as this object lives."""
 
-    def __init__(self, txn: lmdb.Transaction[Any], rows: lmdb._Database, ordinal: int) -> None:
+    def __init__(self, file: LmdbFile, txn: lmdb.Transaction[Any], ordinal: int) -> None:
+        self._file = file
         self._txn = txn
-        self._rows = rows
+        self._rows = file.database(ROWS)
         self._scope = ordinal.to_bytes(4, "big")
         self._cache: dict[bytes, Any] = {}
 
     def get(self, table: Table[R], key: bytes) -> R | None:
-        """The row, or None."""
+        """The row, or None. Raises `IndexDamaged`, or `LogUnavailable`."""
         full = self._scope + table.prefix + key
         if full in self._cache:
             cached: R | None = self._cache[full]
             return cached
-        raw = self._txn.get(full, db=self._rows)
-        row = table.decode(raw) if raw is not None else None
+        with self._faults():
+            raw = self._txn.get(full, db=self._rows)
+            row = table.decode(raw) if raw is not None else None
         self._cache[full] = row
         return row
 
     def walk(self, table: Table[R], group: bytes, start: bytes = b"") -> Iterator[tuple[bytes, R]]:
-        """Rows of the group in key order."""
+        """Rows of the group in key order. Raises `IndexDamaged`, or `LogUnavailable`."""
         prefix = self._scope + table.prefix
         wanted = prefix + group
         with self._txn.cursor(db=self._rows) as cursor:
-            found = cursor.set_range(prefix + max(group, start))
+            with self._faults():
+                found = cursor.set_range(prefix + max(group, start))
             while found:
-                full = bytes(cursor.key())
-                if not full.startswith(wanted):
+                with self._faults():
+                    full = bytes(cursor.key())
+                    row = table.decode(cursor.value()) if full.startswith(wanted) else None
+                if row is None:
                     return
-                yield full[len(prefix) :], table.decode(cursor.value())
-                found = cursor.next()
+                yield full[len(prefix) :], row
+                with self._faults():
+                    found = cursor.next()
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """A fault of the store is told as one, so that nobody takes it for an error of the fold, which is put on record."""
+        try:
+            yield
+        except lmdb.Error as error:
+            raise self._file.explain(error) from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise IndexDamaged(f"{self._file.directory}: a row cannot be read: {error}", hint=f"To do: {KIND.remedy}.") from error
 
 
 class Batch:
@@ -118,7 +134,7 @@ class Batch:
         known = self._drafts.get(scope)
         if known is None:
             ordinal = self._index._ordinal(self._txn, scope, create=True)
-            rows: Rows = StoredRows(self._txn, self._db(ROWS), ordinal)
+            rows: Rows = StoredRows(self._index.file, self._txn, ordinal)
             known = self._drafts[scope] = ordinal, Draft(rows)
         return known[1]
 
@@ -128,6 +144,11 @@ class Batch:
         self._txn.put(self.offset_next.to_bytes(8, "big"), mark, db=self._db(HASHES), append=True)
         self.chain = digest("chain", self.chain, self.offset_next.to_bytes(8, "big"), mark, size=HASH_BYTES)
         self.offset_next += 1
+
+    def hash_at(self, offset: int) -> bytes | None:
+        """The hash of what was folded at an offset."""
+        raw = self._txn.get(offset.to_bytes(8, "big"), db=self._db(HASHES))
+        return bytes(raw) if raw is not None else None
 
     def locate(self, scope: str, key: bytes, offset: int) -> None:
         """Remember where the record of a span or summary stands, for reading quotes."""
@@ -193,7 +214,7 @@ class Snapshot:
     def scope(self, scope: str) -> Rows | None:
         """The rows of a scope, or None if this partition never saw it."""
         ordinal = self._index._ordinal(self._txn, scope, create=False)
-        return StoredRows(self._txn, self._db(ROWS), ordinal) if ordinal else None
+        return StoredRows(self._index.file, self._txn, ordinal) if ordinal else None
 
     def scopes(self) -> list[str]:
         """Ids of all scopes of the partition, in order of their bytes."""

@@ -147,7 +147,13 @@ class Partition:
                     halt = IntegrityError(f"{EVENTS}/{self.number}: offset {batch.offset_next} is missing, {offset} came")
                     break
                 if offset < batch.offset_next:
-                    continue
+                    if batch.hash_at(offset) == entry_hash(entry.key, entry.value):
+                        continue
+                    halt = IntegrityError(
+                        f"{entry.position}: the log says something else than what was folded there",
+                        hint="Somebody edited or replaced the log. Run: cledger replay --verify",
+                    )
+                    break
                 try:
                     self._fold(batch, entry)
                 except (UnknownRecordType, IntegrityError) as error:

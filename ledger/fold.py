@@ -10,13 +10,14 @@ from __future__ import annotations
 import msgspec
 
 from ledger.decide import decide
+from ledger.errors import LedgerError
 from ledger.evolve import Effects, evolve_decision, evolve_record
 from ledger.facts import RULES_VERSION
 from ledger.lookup import request_row, scope_row, session_row, span_row, summary_row
 from ledger.rules.identity import IMMUTABLE, span_conflict
 from ledger.state import REQUEST, SEEN, Draft, Rows, SeenRow, name_key
 from schemas.alerts import AnyAlert
-from schemas.codec import encode
+from schemas.codec import decode_record, encode
 from schemas.decisions import AnyDecision, RecordRejected
 from schemas.ids import digest, rejection_id
 from schemas.records import (
@@ -65,7 +66,9 @@ def content_digest(record: AnyRecord) -> bytes:
 
 
 def step(view: Rows, record: AnyRecord) -> Step:
-    """Fold one record. Raises `RulesVersionNotCarried`, and nothing else for a record that decodes."""
+    """Fold one record. Raises `RulesVersionNotCarried`, and what memory and the store raise; nothing else for a record that
+    decodes.
+    """
     scope = scope_row(view)
     if scope.opened and scope.rules_version != RULES_VERSION:
         raise RulesVersionNotCarried(record.scope, scope.rules_version)
@@ -75,10 +78,12 @@ def step(view: Rows, record: AnyRecord) -> Step:
     seen = view.get(SEEN, bytes.fromhex(record.id)) if _is_hex(record.id) else None
     if (seen is not None and seen.content == content) or _changes_nothing(view, record):
         return _duplicate(view, record)
+    if view.get(SEEN, bytes.fromhex(rejection_id(record.id, content.hex()))) is not None:
+        return Step(Draft(view), duplicate=True)  # refused once is refused for good: what came since must not decide (P3)
     try:
         return _fold_new(view, record, content, known=seen is not None)
-    except RecursionError:
-        raise
+    except (RecursionError, MemoryError, OSError, LedgerError):
+        raise  # memory, I/O and the store: no function of the records, so the fold halts and tries again
     except Exception as error:  # noqa: BLE001  the core is pure: whatever it raises, it raises again on every replay
         return _internal_error(view, record, content, error)
 
@@ -89,14 +94,19 @@ def identity_mark(record: AnyRecord) -> bytes:
     """
     if isinstance(record, SpanRecorded):
         return digest(_SPAN_TEXT, record.role, record.text.text)
-    return b"" if isinstance(record, SessionOpened) else content_digest(record)
+    return b"" if isinstance(record, SessionOpened) else content_digest(_as_read(record))
+
+
+def _as_read(record: AnyRecord) -> AnyRecord:
+    """The record as a reader of its bytes sees it, for a publisher that has it as it was made."""
+    return decode_record(encode(record))
 
 
 def is_on_record(view: Rows, record: AnyRecord) -> bool:
     """Would appending this record change nothing, because it, or its refusal, is on record? For publishers that read again."""
     if _changes_nothing(view, record):
         return True
-    content = content_digest(record)
+    content = content_digest(_as_read(record))
     seen = view.get(SEEN, bytes.fromhex(record.id)) if _is_hex(record.id) else None
     if seen is not None and seen.content == content:
         return True
@@ -182,8 +192,6 @@ def _span_refusal(view: Rows, record: SpanRecorded) -> str:
 def _reject(fx: Effects, record: AnyRecord, content: bytes, reason: str, rule: str, subject: str) -> Step:
     """The record changes nothing; its rejection is said once for each content."""
     mark = rejection_id(record.id, content.hex())
-    if fx.draft.get(SEEN, bytes.fromhex(mark)) is not None:
-        return Step(Draft(fx.draft), duplicate=True)
     fx.draft.put(SEEN, bytes.fromhex(mark), SeenRow(content=content, refused=True))
     decision = RecordRejected(
         id=mark,

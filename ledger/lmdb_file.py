@@ -9,7 +9,8 @@ What is checked, and when:
   has not shrunk, and the snapshot is the one that the last commit left: each commit writes its own transaction id into the
   store, so a root that points at an older state is noticed.
 
-What is not checked is the length of a value that has pages of its own (see `INLINE_BYTES_MAX`): keep values shorter.
+What is not caught: the length of a value that has pages of its own (see `INLINE_BYTES_MAX`; keep values shorter), and a page
+whose type is damaged in a way that the engine answers with an abort. `ledger.lmdb_pages.walk` finds both with plain reads.
 
 What a store consists of and how it is made is in `ledger.lmdb_layout`, whose public names are importable from here too.
 """

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
 from typing import cast
 
 from ledger.rules.carriers import CarrierCount
-from ledger.rules.floors import FLOORS
+from ledger.rules.floors import FLOORS, ratio_of
 from ledger.rules.trust import AUDIT_WINDOW, TrustState, trust
 from ledger.state import (
     FACT,
@@ -120,8 +119,8 @@ def assured_count(view: Rows, fact: bytes, row: FactRow, session: SessionRow) ->
 
 
 def sessions_concerned(view: Rows, fact: bytes, owner: int) -> list[SessionRow]:
-    """Sessions for which a store entry of the fact counts, by ordinal: the entry's own and those that have or had the fact, without
-    closed ones, which nobody reads. The owner alone if all are closed: a scope refers to its facts beyond its sessions.
+    """Sessions for which a store entry of the fact counts, by ordinal: the entry's own and those that have or had the fact,
+    without closed ones, which nobody reads. The owner alone if all are closed: a scope refers to its facts beyond its sessions.
     """
     ordinals = sorted({owner, *(ordinal for ordinal, _ in sessions_of(view, fact))})
     rows = [row for row in (session_at(view, ordinal) for ordinal in ordinals) if row is not None]
@@ -151,9 +150,9 @@ def floors_in_force(scope: ScopeRow) -> Mapping[FactClass, Ratio]:
     """The floors of the rules version with the scope's policy laid over them (rule F1)."""
     floors = dict(FLOORS)
     for key, value in scope.policy:
-        if key.startswith("floor."):
-            ratio = Fraction(value)
-            floors[cast(FactClass, key.removeprefix("floor."))] = (ratio.numerator, ratio.denominator)
+        ratio = ratio_of(value) if key.startswith("floor.") else None
+        if ratio is not None:
+            floors[cast(FactClass, key.removeprefix("floor."))] = ratio
     return floors
 
 

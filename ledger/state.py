@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from schemas.ids import digest
+from schemas.records import SummaryState
 
 R = TypeVar("R", bound=msgspec.Struct)
 ORDINAL_BYTES = 4
@@ -176,7 +177,7 @@ class SummaryRow(Row, frozen=True, kw_only=True):
     event: str
     round: str
     generation: int
-    state: str
+    state: SummaryState
     text_sha256: str
     live: bool = False
     retired: bool = False

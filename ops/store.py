@@ -190,14 +190,13 @@ async def open_standing(url: str) -> AsyncIterator[Store]:
 
 
 @asynccontextmanager
-async def _opened(
-    log: Log, directory: Path, open_index: Callable[[Path, Log, int], CarrierIndex]
-) -> AsyncIterator[Store]:
+async def _opened(log: Log, directory: Path, open_index: Callable[[Path, Log, int], CarrierIndex]) -> AsyncIterator[Store]:
     partitions: list[Partition] = []
     store = Store(log, partitions, directory)
     try:
         for number in range(log.identity.partitions):
-            partitions.append(Partition(log, open_index(directory / f"p{number:03}", log, number), number))
+            index = open_index(directory / f"p{number:03}", log, number)
+            partitions.append(Partition(log, index, number))
         yield store
     finally:
         await store.close()

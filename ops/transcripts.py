@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -14,7 +15,8 @@ from ledger.masking import mask
 from ledger.transcripts.files import Found, Refused, discover
 from ledger.transcripts.reading import Transcript
 from ledger.transcripts.to_records import RecordMaker, records_of
-from schemas.records import AnyRecord
+from schemas.facts import Manifest
+from schemas.records import AnyRecord, Role
 
 PUBLISHER = "reader"
 
@@ -58,14 +60,26 @@ def _must_exist(path: str) -> None:
 
 def recorded_path(path: str | os.PathLike[str]) -> str:
     """The path as records name it: absolute, and text even where its bytes are none."""
-    return os.fsencode(os.path.abspath(path)).decode("utf-8", "backslashreplace")
+    return os.fsencode(Path(path).absolute()).decode("utf-8", "backslashreplace")
+
+
+def _extract(text: str, role: str, *, scope_key: str) -> Manifest:
+    return extract(text, cast(Role, role), scope_key=scope_key)
+
+
+def size_of(path: str | os.PathLike[str]) -> int:
+    """Bytes of a file, or 0 where that cannot be told: good enough for a progress bar."""
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
 
 
 def record_maker(path: str | os.PathLike[str]) -> RecordMaker:
     """Makes records of the items of one file."""
     return RecordMaker(
         mask=mask,
-        extract=extract,
+        extract=_extract,
         rules_version=RULES_VERSION,
         publisher=PUBLISHER,
         path=recorded_path(path),

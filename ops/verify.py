@@ -1,7 +1,7 @@
 """Integrity: is what stands in log and index what was written there, and does it follow from the events? (P1, P7, P8)
 
-The order matters. The index is looked at as it stands, before anything is rebuilt: it remembers what was folded and published, so
-a rebuilt one could no longer say that an alert is missing, and the fold would quietly publish it again.
+The order matters. The index is looked at as it stands, before anything is rebuilt: it remembers what was folded and published,
+so a rebuilt one could no longer say that an alert is missing, and the fold would quietly publish it again.
 """
 
 from __future__ import annotations
@@ -135,12 +135,11 @@ async def _check_entries(log: Log) -> tuple[int, list[Problem]]:
 
 
 async def _audit(url: str, notice: Notice, *, thorough: bool, may_rebuild: bool = True) -> _Audit:
-    async with _standing(url) as (log, store, fault):
+    async with _standing(url) as (log, standing, fault):
         faults = [fault] if fault else []
-        if store is not None and thorough:
-            faults += _structure(store)
-        if faults:
-            store = None
+        if standing is not None and thorough:
+            faults += _structure(standing)
+        store = None if faults else standing
         halted = await _fold_first(store)
         result = _Audit(replay=await verify_replay(log, store), index="sound", faults=faults, halted=halted)
         if store is not None and thorough and not halted and not result.replay.differences:

@@ -1,4 +1,4 @@
-"""What would have been decided, had an observed compaction been asked for first? The real decision on the same spans and summary."""
+"""What would have been decided, had an observed compaction been asked for first? The decision on the same spans and summary."""
 
 from __future__ import annotations
 

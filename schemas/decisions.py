@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from schemas.facts import FactClass, Outcome
-from schemas.records import SpanRange
+from schemas.records import SpanRange, SummaryState
 
 Ratio = tuple[int, int]
 """An exact ratio: parts, whole."""
@@ -121,7 +121,7 @@ class CompactionGranted(Decision, frozen=True, kw_only=True, tag="compaction.gra
 class CompactionRefused(Decision, frozen=True, kw_only=True, tag="compaction.refused.v1"):
     """Nothing changes; `would_pass` says what would."""
 
-    would_pass: WouldPass = WouldPass()
+    would_pass: WouldPass
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -133,7 +133,7 @@ class CompactionJudged(Decision, frozen=True, kw_only=True, tag="compaction.judg
     turn: int
     verdict: Literal["held", "violated", "unknown"]
     summary: str | None = None
-    summary_state: str = "text"
+    summary_state: SummaryState
     left: tuple[SpanRange, ...] = ()
     unseen: tuple[SpanRange, ...] = ()
     kept: int = 0
@@ -155,7 +155,7 @@ class EvictionRefused(Decision, frozen=True, kw_only=True, tag="eviction.refused
     """No span leaves the store."""
 
     spans: tuple[str, ...]
-    would_pass: WouldPass = WouldPass()
+    would_pass: WouldPass
 
 
 class EvictionJudged(Decision, frozen=True, kw_only=True, tag="eviction.judged.v1"):
@@ -172,7 +172,7 @@ class IndexGranted(Decision, frozen=True, kw_only=True, tag="index.granted.v1"):
 class IndexRefused(Decision, frozen=True, kw_only=True, tag="index.refused.v1"):
     """The write would replace, re-key or counterfeit a raw entry (rule I3)."""
 
-    would_pass: WouldPass = WouldPass()
+    would_pass: WouldPass
 
 
 class ClaimResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -200,7 +200,7 @@ class ActionDenied(Decision, frozen=True, kw_only=True, tag="action.denied.v1"):
     """At least one claim does not hold, or cannot be shown to."""
 
     claims: tuple[ClaimResult, ...] = ()
-    would_pass: WouldPass = WouldPass()
+    would_pass: WouldPass
 
 
 class RecordRejected(Decision, frozen=True, kw_only=True, tag="record.rejected.v1"):

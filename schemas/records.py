@@ -1,7 +1,8 @@
 """Every record of the input topic `compaction.events`, one struct a shape, tags explicit and versioned.
 
 Shapes only grow: a new field has a default, a changed meaning is a new version with an upcast (`upcasts.py`). Fields at their
-default are left out of the bytes, so a default never changes. Times are milliseconds since the Unix epoch and are the
+default are left out of the bytes, so a default never changes; a default is empty, null, a small number or one of a closed list of
+words, because the codec recognises a default by identity. Times are milliseconds since the Unix epoch and are the
 publisher's claim: they are shown and never compared by a rule. Token counts are the publisher's too.
 """
 
@@ -92,7 +93,7 @@ class SessionOpened(Record, frozen=True, kw_only=True, tag="session.opened.v1"):
     runtime: str = ""
     horizon_s: int | None = None
     window_budget: int | None = None
-    store: str = "none"
+    store: str
     rules_version: str = ""
     policy: tuple[Setting, ...] = ()
 
@@ -120,7 +121,7 @@ class SpanRecorded(Record, frozen=True, kw_only=True, tag="span.recorded.v1"):
     """A contiguous piece of raw transcript, immutable (rule I1). `turns` are the first and last message ordinal it covers.
 
     `actions` names what the message did (`Edit src/app.py`), for the question whether a statement was acted on.
-    `valid` bounds the validity of its facts, ISO 8601, empty for open.
+    `valid_from` and `valid_to` bound the validity of its facts, ISO 8601, empty for open.
     """
 
     span: str
@@ -129,7 +130,8 @@ class SpanRecorded(Record, frozen=True, kw_only=True, tag="span.recorded.v1"):
     text: PlainText
     manifest: Manifest | None = None
     in_window: bool = True
-    valid: tuple[str, str] = ("", "")
+    valid_from: str = ""
+    valid_to: str = ""
     ttl_s: int | None = None
     tokens: int | None = None
     model: str = ""

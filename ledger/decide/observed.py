@@ -14,7 +14,7 @@ from ledger.rules.floors import WHOLE, below_floor, measure
 from ledger.state import CARRIED, FactRef, RequestRow, Rows, SessionRow, SpanRow, SummaryRow, fact_key, name_key
 from schemas.codec import decode_decision
 from schemas.decisions import CompactionGranted, CompactionJudged, Evidence, Outcomes
-from schemas.records import CompactionObserved, SpanRange
+from schemas.records import CompactionObserved, SpanRange, SummaryState
 
 
 def judge_compaction(view: Rows, record: CompactionObserved) -> CompactionJudged:
@@ -65,7 +65,7 @@ def judge_compaction(view: Rows, record: CompactionObserved) -> CompactionJudged
     )
 
 
-def _summary_of(view: Rows, session: SessionRow, record: CompactionObserved) -> tuple[SummaryRow | None, str]:
+def _summary_of(view: Rows, session: SessionRow, record: CompactionObserved) -> tuple[SummaryRow | None, SummaryState]:
     """The summary that took the spans' place, and what it is worth: one that was never recorded, is another session's, or was
     superseded already (its text is not kept) is missing, whatever the observer calls it.
     """

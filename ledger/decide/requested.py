@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypedDict
 
 from ledger.decide.envelope import Envelope, envelope
 from ledger.decide.tally import tags_of
 from ledger.lookup import (
-    carrier_count,
+    assured_count,
     session_row,
     span_facts,
     span_row,
@@ -19,18 +18,15 @@ from ledger.rules.carriers import BELOW_FLOOR, UNMANIFESTED, CarrierCount, is_co
 from ledger.rules.floors import WHOLE, below_floor, budget_met, measure
 from ledger.rules.identity import NOT_RECORDED, unrecorded
 from ledger.state import CARRIED, FactRef, Rows, SessionRow, SpanRow, SummaryRow, fact_key, name_key
-from schemas.decisions import CompactionGranted, CompactionRefused, Evidence, Outcomes, Ratio, Skipped, WouldPass
+from schemas.decisions import LETTERS, CompactionGranted, CompactionRefused, Evidence, Outcomes, Ratio, Skipped, WouldPass
 from schemas.records import CompactionRequested
 
+BUDGET_EXHAUSTED, WITHIN_BUDGET = "budget_exhausted", "within_budget"
+WAY_MAX = 2000
+"""Names that one way out may list, about 150 KB: beyond that nobody follows it, and the decision has to fit a log entry."""
 
-class Refusal(TypedDict):
-    """The fields of a refusal that follow from what fell short."""
-
-    rule: str
-    reason: str
-    evidence: tuple[Evidence, ...]
-    evidence_total: int
-    would_pass: WouldPass
+SKIPPED_MAX, SKIPPED_FACTS_MAX = 500, 20
+"""Skipped spans, and facts of each, that a decision lists, for the same reason."""
 
 
 class Shortfall:
@@ -57,17 +53,18 @@ class Walk:
         self._gone: dict[bytes, int] = {}
         self._gone_summaries: dict[bytes, tuple[int, int]] = {}
         self._owed: set[bytes] = set()
+        self._owed_to_summaries: frozenset[bytes] = frozenset()
 
     def retire(self, facts: Iterable[tuple[bytes, str]]) -> None:
         """Summaries that the new one supersedes stop being carriers."""
         for key, letter in facts:
             verbatim, equivalent = self._gone_summaries.get(key, (0, 0))
-            is_verbatim = letter in "vV"
+            is_verbatim = LETTERS[letter][0] == "verbatim"
             self._gone_summaries[key] = (verbatim + is_verbatim, equivalent + (not is_verbatim))
 
     def elsewhere(self, key: bytes) -> CarrierCount:
         """Carriers of the fact that stay, the new summary left out."""
-        count = carrier_count(self._view, key, self._ruler.fact(key), self._session)
+        count = assured_count(self._view, key, self._ruler.fact(key), self._session)
         verbatim, equivalent = self._gone_summaries.get(key, (0, 0))
         return CarrierCount(
             raw_window=count.raw_window - self._gone.get(key, 0),
@@ -85,6 +82,19 @@ class Walk:
     def covered(self, key: bytes) -> bool:
         """C3: does the summary keep the fact, or does something else provide for it?"""
         return is_covered(self._ruler.measure(key).outcome, self.elsewhere(key), tombstoned=self.is_tombstoned(key))
+
+    def owe(self, key: bytes) -> None:
+        """From here on the fact's cover must stay."""
+        self._owed.add(key)
+
+    def forget(self) -> None:
+        """Nothing is taken and nothing owed any more but what the superseded summaries leave behind."""
+        self._gone.clear()
+        self._owed = set(self._owed_to_summaries)
+
+    def settle_summaries(self) -> None:
+        """What is owed so far is owed whatever spans are taken."""
+        self._owed_to_summaries = frozenset(self._owed)
 
     def take(self, refs: Iterable[FactRef]) -> None:
         """The span with these facts goes."""
@@ -133,17 +143,23 @@ def decide_compaction(view: Rows, record: CompactionRequested) -> CompactionGran
         return early
     ruler = Ruler(view, summary)
     walk = Walk(view, session, ruler, frozenset(fact_key(fact) for fact in record.tombstones))
-    retires = tuple(name for name in summary.covers_summaries if name in session.live)
-    carried = {name: (view.get(CARRIED, name_key(name))) for name in retires}
-    for row in carried.values():
-        walk.retire(row.facts if row else ())
-    dropped = _dropped_from_summaries(walk, ruler, [row.facts if row else () for row in carried.values()])
-    if dropped:
-        return _refuse_summary_loss(record, head, ruler, dropped)
+    retires = tuple(name for name in dict.fromkeys(summary.covers_summaries) if name in session.live)
+    rows = [view.get(CARRIED, name_key(name)) for name in retires]
+    carried = [row.facts if row is not None else () for row in rows]
+    for facts in carried:
+        walk.retire(facts)
+    dropped = _dropped_from_summaries(walk, ruler, carried)
     spans = [row for row in (span_row(view, candidate.span) for candidate in record.evictions) if row is not None]
+    attempt = Attempt(view, record, summary, ruler, walk, spans, dropped)
     if record.mode == "all":
-        return _decide_all(view, record, head, summary, ruler, walk, spans, retires)
-    return _decide_prefer(view, record, head, summary, ruler, walk, spans, retires)
+        granted = spans if not dropped and not attempt.short_of_all() else None
+        skipped: list[Shortfall] = []
+    else:
+        taken, skipped, enough = attempt.preferred()
+        granted = taken if enough and not dropped else None
+    if granted is not None:
+        return _grant(view, record, head, summary, ruler, granted, _all_skipped(skipped, ruler), retires)
+    return _refuse(record, head, ruler, attempt)
 
 
 def _refused_early(
@@ -161,7 +177,7 @@ def _refused_early(
     if summary.live or summary.retired:
         return refused("I3", f"summary_already_used:{record.summary}", WouldPass())
     if summary.state != "text":
-        return refused("F2", f"summary_{summary.state}", WouldPass(skip_spans=tuple(c.span for c in record.evictions)))
+        return refused("F2", f"summary_{summary.state}", WouldPass())
 
     def is_here(name: str) -> bool:
         row = span_row(view, name)
@@ -184,75 +200,14 @@ def _dropped_from_summaries(walk: Walk, ruler: Ruler, carried: Iterable[tuple[tu
     dropped: dict[bytes, None] = {}
     for facts in carried:
         for key, _ in facts:
-            if ruler.floor(key, ruler.fact(key).role) == WHOLE and not walk.covered(key):
+            if ruler.floor(key, ruler.fact(key).role) != WHOLE or ruler.measure(key).survives:
+                continue
+            if not walk.covered(key):
                 dropped[key] = None
+            elif not walk.is_tombstoned(key):
+                walk.owe(key)
+    walk.settle_summaries()
     return tuple(dropped)
-
-
-def _refuse_summary_loss(
-    record: CompactionRequested, head: Envelope, ruler: Ruler, dropped: tuple[bytes, ...]
-) -> CompactionRefused:
-    rows = [ruler.fact(key) for key in dropped]
-    evidence, total = ranked(
-        ruler.evidence(FactRef(key, row.start, row.end), row.span, "C3", WHOLE) for key, row in zip(dropped, rows, strict=True)
-    )
-    facts = tuple(row.id for row in rows)
-    return CompactionRefused(
-        **head,
-        request_id=record.request,
-        rule="C3",
-        reason=BELOW_FLOOR,
-        evidence=evidence,
-        evidence_total=total,
-        would_pass=WouldPass(carry_facts=facts, tombstone_facts=facts),
-    )
-
-
-def _decide_all(
-    view: Rows,
-    record: CompactionRequested,
-    head: Envelope,
-    summary: SummaryRow,
-    ruler: Ruler,
-    walk: Walk,
-    spans: list[SpanRow],
-    retires: tuple[str, ...],
-) -> CompactionGranted | CompactionRefused:
-    for span in spans:
-        walk.take(span_facts(view, span.id).refs)
-    short = [found for found in map(walk.shortfall, spans) if found is not None]
-    if not short:
-        return _grant(view, record, head, summary, ruler, spans, (), retires)
-    for span in spans:
-        walk.put_back(span_facts(view, span.id).refs)
-    would_evict, _ = _prefer(view, walk, spans, None)
-    return CompactionRefused(
-        **head,
-        request_id=record.request,
-        **_refusal_of(short, ruler, tuple(span.id for span in would_evict)),
-        skipped=tuple(_skipped(found, ruler) for found in short),
-    )
-
-
-def _decide_prefer(
-    view: Rows,
-    record: CompactionRequested,
-    head: Envelope,
-    summary: SummaryRow,
-    ruler: Ruler,
-    walk: Walk,
-    spans: list[SpanRow],
-    retires: tuple[str, ...],
-) -> CompactionGranted | CompactionRefused:
-    budget = _Budget(record, summary.tokens or 0)
-    taken, short = _prefer(view, walk, spans, budget)
-    if taken and (budget.met or not budget.is_set):
-        return _grant(view, record, head, summary, ruler, taken, tuple(_skipped(found, ruler) for found in short), retires)
-    fields = _refusal_of(short, ruler, tuple(span.id for span in taken))
-    fields["rule"], fields["reason"] = "F3", "budget_exhausted"
-    return CompactionRefused(
-        **head, request_id=record.request, **fields, skipped=tuple(_skipped(found, ruler) for found in short)
-    )
 
 
 class _Budget:
@@ -280,57 +235,162 @@ class _Budget:
         self._freed += self._tokens.get(span.id, 0)
 
 
-def _prefer(view: Rows, walk: Walk, spans: Iterable[SpanRow], budget: _Budget | None) -> tuple[list[SpanRow], list[Shortfall]]:
-    """F3: the order is a preference and not a mandate: what does not hold is skipped, the next candidate is tried."""
-    taken: list[SpanRow] = []
-    short: list[Shortfall] = []
-    for span in spans:
-        if budget is not None and budget.met:
-            break
-        refs = span_facts(view, span.id).refs
-        walk.take(refs)
-        found = walk.shortfall(span)
-        if found is None:
-            taken.append(span)
-            if budget is not None:
+class Attempt:
+    """One request tried in both modes: what falls short, and what would have to be done about it."""
+
+    def __init__(
+        self,
+        view: Rows,
+        record: CompactionRequested,
+        summary: SummaryRow,
+        ruler: Ruler,
+        walk: Walk,
+        spans: list[SpanRow],
+        dropped: tuple[bytes, ...],
+    ) -> None:
+        self._view = view
+        self._record = record
+        self._summary = summary
+        self._ruler = ruler
+        self._walk = walk
+        self.spans = spans
+        self.dropped = dropped
+
+    def _budget(self) -> _Budget:
+        return _Budget(self._record, self._summary.tokens or 0)
+
+    def short_of_all(self) -> list[Shortfall]:
+        """C3: what falls short when all candidates leave together."""
+        self._walk.forget()
+        for span in self.spans:
+            self._walk.take(span_facts(self._view, span.id).refs)
+        return [found for found in map(self._walk.shortfall, self.spans) if found is not None]
+
+    def preferred(self) -> tuple[list[SpanRow], list[Shortfall], bool]:
+        """F3: the order is a preference and not a mandate: what does not hold is skipped and the next candidate is tried, until
+        the budget is met. Returns what leaves, what was skipped, and whether that is enough.
+        """
+        self._walk.forget()
+        budget = self._budget()
+        taken: list[SpanRow] = []
+        short: list[Shortfall] = []
+        for span in self.spans:
+            if budget.met:
+                break
+            refs = span_facts(self._view, span.id).refs
+            self._walk.take(refs)
+            found = self._walk.shortfall(span)
+            if found is None:
+                taken.append(span)
                 budget.free(span)
-        else:
-            walk.put_back(refs)
-            short.append(found)
-    return taken, short
+            else:
+                self._walk.put_back(refs)
+                short.append(found)
+        return taken, short, bool(taken) and (budget.met or not budget.is_set)
+
+    def within_budget(self) -> bool:
+        """Does the window hold the summary without any span leaving?"""
+        return self._budget().met
+
+    def could_meet_budget(self) -> bool:
+        """Would it be enough if every candidate left?"""
+        budget = self._budget()
+        for span in self.spans:
+            budget.free(span)
+        return bool(self.spans) and (budget.met or not budget.is_set)
 
 
 def _skipped(found: Shortfall, ruler: Ruler) -> Skipped:
     rows = [ruler.fact(ref.fact) for ref, _, _ in found.uncovered]
     cls = ruler.evidence(found.uncovered[0][0], found.span.id, found.rule).cls if rows else None
     return Skipped(
-        span=found.span.id, rule=found.rule, cls=cls, facts=tuple(dict.fromkeys(row.id for row in rows)), reason=found.reason
+        span=found.span.id,
+        rule=found.rule,
+        cls=cls,
+        facts=tuple(dict.fromkeys(row.id for row in rows))[:SKIPPED_FACTS_MAX],
+        reason=found.reason,
     )
 
 
-def _refusal_of(short: list[Shortfall], ruler: Ruler, would_evict: tuple[str, ...]) -> Refusal:
-    """Rule, reason, evidence and the ways out, from what fell short."""
+def _all_skipped(short: list[Shortfall], ruler: Ruler) -> tuple[Skipped, ...]:
+    return tuple(_skipped(found, ruler) for found in short[:SKIPPED_MAX])
+
+
+def _refuse(record: CompactionRequested, head: Envelope, ruler: Ruler, attempt: Attempt) -> CompactionRefused:
+    """C2, C3, F2, F3: nothing changes; evidence, and the ways out."""
+    taken, skipped, enough = attempt.preferred()
+    short = attempt.short_of_all() if record.mode == "all" else skipped
+    rows = [ruler.fact(key) for key in attempt.dropped]
     evidence: list[Evidence] = [
+        ruler.evidence(FactRef(key, row.start, row.end), row.span, "C3", WHOLE)
+        for key, row in zip(attempt.dropped, rows, strict=True)
+    ]
+    evidence += [
         ruler.evidence(ref, found.span.id, found.rule, floor, fidelity)
         for found in short
         for ref, fidelity, floor in found.uncovered
     ]
     shown, total = ranked(evidence)
-    facts = tuple(dict.fromkeys(item.fact for item in evidence))
-    spans = tuple(found.span.id for found in short)
-    return Refusal(
-        rule=short[0].rule if short else "F3",
-        reason=short[0].reason if short else "",
+    rule, reason = _why(record, attempt, short)
+    if record.mode == "all":
+        ways = _ways_for_all(attempt, short, evidence, tuple(span.id for span in taken) if enough else ())
+    else:
+        ways = _ways_for_prefer(attempt, short, evidence, enough=enough)
+    return CompactionRefused(
+        **head,
+        request_id=record.request,
+        rule=rule,
+        reason=reason,
         evidence=shown,
         evidence_total=total,
-        would_pass=WouldPass(
-            skip_spans=spans,
-            carry_facts=facts,
-            tombstone_facts=facts,
-            externalise_spans=spans,
-            prefer_would_evict=would_evict,
-        ),
+        would_pass=ways,
+        skipped=_all_skipped(short, ruler),
     )
+
+
+def _why(record: CompactionRequested, attempt: Attempt, short: list[Shortfall]) -> tuple[str, str]:
+    """The first rule that stands against the request."""
+    if attempt.dropped:
+        return "C3", BELOW_FLOOR
+    if record.mode == "all":
+        return short[0].rule, short[0].reason
+    return "F3", WITHIN_BUDGET if attempt.within_budget() else BUDGET_EXHAUSTED
+
+
+def _ways_for_all(
+    attempt: Attempt, short: list[Shortfall], evidence: list[Evidence], prefer: tuple[str, ...]
+) -> WouldPass:
+    """Ways that let the whole request pass. Facts that a superseded summary alone carries bind whatever span is left out."""
+    facts = tuple(dict.fromkeys(item.fact for item in evidence))
+    spans = tuple(found.span.id for found in short)
+    by_facts = _listed(facts) if not any(found.rule == "C2" for found in short) else ()
+    if attempt.dropped:
+        return WouldPass(carry_facts=by_facts, tombstone_facts=by_facts)
+    return WouldPass(
+        skip_spans=_listed(spans) if len(spans) < len(attempt.spans) else (),
+        carry_facts=by_facts,
+        tombstone_facts=by_facts,
+        externalise_spans=_listed(spans),
+        prefer_would_evict=_listed(prefer),
+    )
+
+
+def _ways_for_prefer(attempt: Attempt, short: list[Shortfall], evidence: list[Evidence], *, enough: bool) -> WouldPass:
+    """Ways that let the request pass: what was skipped already helps nobody, so only facts kept or spans saved elsewhere count."""
+    if attempt.dropped and enough:  # the spans would do, were it not for the superseded summary
+        facts = tuple(dict.fromkeys(item.fact for item in evidence if item.rule == "C3"))
+        return WouldPass(carry_facts=_listed(facts), tombstone_facts=_listed(facts))
+    if attempt.within_budget() or not attempt.could_meet_budget():
+        return WouldPass()
+    facts = tuple(dict.fromkeys(item.fact for item in evidence))
+    by_facts = _listed(facts) if not any(found.rule == "C2" for found in short) else ()
+    by_spans = _listed(tuple(found.span.id for found in short)) if not attempt.dropped else ()
+    return WouldPass(carry_facts=by_facts, tombstone_facts=by_facts, externalise_spans=by_spans)
+
+
+def _listed(names: tuple[str, ...]) -> tuple[str, ...]:
+    """A way out is named in full or not at all."""
+    return names if len(names) <= WAY_MAX else ()
 
 
 def _grant(

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ledger.decide.envelope import envelope
-from ledger.lookup import carrier_count, is_referred, session_row, span_facts, span_row, summary_row
+from ledger.lookup import (
+    assured_count,
+    carrier_count,
+    is_referred,
+    sessions_concerned,
+    span_facts,
+    span_row,
+    summary_row,
+)
 from ledger.measurement import Ruler, ranked
 from ledger.rules.carriers import BELOW_FLOOR, LAST_CARRIER, UNMANIFESTED, CarrierCount, is_released_from_store, must_stay_raw
 from ledger.rules.floors import below_floor
 from ledger.rules.identity import NOT_RECORDED, put_refusal, rechunk_refusal, unrecorded
-from ledger.state import FactRef, Rows, SessionRow, SpanRow
+from ledger.state import FactRow, Rows, SessionRow, SpanRow
 from schemas.decisions import (
     EvictionGranted,
     EvictionJudged,
@@ -26,8 +36,6 @@ def decide_eviction(view: Rows, record: EvictionRequested) -> EvictionGranted | 
     `not_recorded`, `summary_not_recorded:<id>`, `below_floor`, `last_carrier`.
     """
     head = envelope(view, record)
-    session = session_row(view, record.session)
-    assert session is not None, "the fold rejects records of sessions that were not opened"
 
     def refused(rule: str, reason: str, would_pass: WouldPass, evidence: list[Evidence] | None = None) -> EvictionRefused:
         shown, total = ranked(evidence or [])
@@ -49,34 +57,40 @@ def decide_eviction(view: Rows, record: EvictionRequested) -> EvictionGranted | 
     missing = unrecorded(record.spans, is_stored)
     if missing:
         return refused("I4", NOT_RECORDED, WouldPass(record_first=missing, skip_spans=missing))
-    spans = [row for row in (span_row(view, name) for name in record.spans) if row is not None]
-    if record.summary is not None:
-        summary = summary_row(view, record.summary)
-        if summary is None:
-            reason = f"summary_not_recorded:{record.summary}"
-            return refused("I4", reason, WouldPass(record_first=(record.summary,)))
-        short = _below_floor(view, Ruler(view, summary), spans)
-        if short:
-            facts = tuple(item.fact for item in short)
-            return refused("F2", BELOW_FLOOR, WouldPass(carry_facts=facts, tombstone_facts=facts), short)
-    last = _last_carriers(view, session, spans)
-    if last:
-        facts = tuple(dict.fromkeys(item.fact for item in last))
-        holders = tuple(dict.fromkeys(item.span for item in last))
-        ways = WouldPass(skip_spans=holders, carry_facts=facts, tombstone_facts=facts, externalise_spans=holders)
-        return refused("C1", LAST_CARRIER, ways, last)
+    spans = [row for row in (span_row(view, name) for name in dict.fromkeys(record.spans)) if row is not None]
+    summary = summary_row(view, record.summary) if record.summary is not None else None
+    if record.summary is not None and summary is None:
+        return refused("I4", f"summary_not_recorded:{record.summary}", WouldPass(record_first=(record.summary,)))
+    short = _below_floor(view, Ruler(view, summary), spans) if summary is not None else []
+    last = _last_carriers(view, spans, _assured)
     bare = tuple(s.id for s in spans if must_stay_raw(manifested=s.manifested, external=s.external) and not s.in_window)
+    ways = _ways_out(record, short, last, bare)
+    if short:
+        return refused("F2", BELOW_FLOOR, ways, short)
+    if last:
+        return refused("C1", LAST_CARRIER, ways, last)
     if bare:
-        return refused("C2", UNMANIFESTED, WouldPass(skip_spans=bare, externalise_spans=bare))
-    return EvictionGranted(**head, request_id=record.request, rule="C1", spans=record.spans)
+        return refused("C2", UNMANIFESTED, ways)
+    return EvictionGranted(**head, request_id=record.request, rule="C1", spans=tuple(span.id for span in spans))
+
+
+def _ways_out(record: EvictionRequested, short: list[Evidence], last: list[Evidence], bare: tuple[str, ...]) -> WouldPass:
+    """Each way lets the request pass under all three rules, or is left empty."""
+    facts = tuple(dict.fromkeys(item.fact for item in (*short, *last))) if not bare else ()
+    holders = tuple(dict.fromkeys((*(item.span for item in (*short, *last)), *bare)))
+    return WouldPass(
+        skip_spans=holders if set(holders) != set(record.spans) else (),
+        carry_facts=facts,
+        tombstone_facts=facts,
+        externalise_spans=holders if not short else (),
+    )
 
 
 def judge_eviction(view: Rows, record: EvictionObserved) -> EvictionJudged:
     """C1 on entries that a TTL, LRU, size cap, cleanup or rebuild has already removed."""
-    session = session_row(view, record.session)
-    assert session is not None, "the fold rejects records of sessions that were not opened"
-    rows = [row for row in (span_row(view, name) for name in record.spans) if row is not None and row.in_store]
-    shown, total = ranked(_last_carriers(view, session, rows))
+    names = dict.fromkeys(record.spans)
+    rows = [row for row in (span_row(view, name) for name in names) if row is not None and row.in_store]
+    shown, total = ranked(_last_carriers(view, rows, carrier_count))
     return EvictionJudged(
         **envelope(view, record),
         rule="C1",
@@ -118,8 +132,19 @@ def _below_floor(view: Rows, ruler: Ruler, spans: list[SpanRow]) -> list[Evidenc
     return found
 
 
-def _last_carriers(view: Rows, session: SessionRow, spans: list[SpanRow]) -> list[Evidence]:
-    """C1: facts whose last raw carrier is among these entries, all of them counted as gone."""
+Count = Callable[[Rows, bytes, FactRow, SessionRow], CarrierCount]
+
+
+def _assured(view: Rows, fact: bytes, row: FactRow, session: SessionRow) -> CarrierCount:
+    """What a session is sure to keep; nothing in its window once it is closed, for nobody reads it."""
+    count = assured_count(view, fact, row, session)
+    return count.without_window if session.closed else count
+
+
+def _last_carriers(view: Rows, spans: list[SpanRow], count: Count) -> list[Evidence]:
+    """C1: facts whose last raw carrier is among these entries, all of them counted as gone. An entry is a carrier for the scope:
+    each session that needs the fact must keep another one.
+    """
     ruler = Ruler(view, None)
     gone: dict[bytes, int] = {}
     for span in spans:
@@ -128,22 +153,27 @@ def _last_carriers(view: Rows, session: SessionRow, spans: list[SpanRow]) -> lis
     found: dict[bytes, Evidence] = {}
     for span in spans:
         for ref in span_facts(view, span.id).refs:
-            if ref.fact not in found and _is_last(view, session, ruler, ref, gone[ref.fact]):
+            if ref.fact in found:
+                continue
+            row = ruler.fact(ref.fact)
+            left = (
+                _without(count(view, ref.fact, row, session), gone[ref.fact])
+                for session in sessions_concerned(view, ref.fact, span.session)
+            )
+            referred = is_referred(row)
+            if not all(is_released_from_store(each, tombstoned=bool(row.tombstone), referred=referred) for each in left):
                 found[ref.fact] = _missing(ruler.evidence(ref, span.id, "C1"))
     return list(found.values())
 
 
-def _is_last(view: Rows, session: SessionRow, ruler: Ruler, ref: FactRef, gone: int) -> bool:
-    row = ruler.fact(ref.fact)
-    count = carrier_count(view, ref.fact, row, session)
-    left = CarrierCount(
+def _without(count: CarrierCount, gone: int) -> CarrierCount:
+    return CarrierCount(
         raw_window=count.raw_window,
         raw_stored=count.raw_stored - gone,
         external=count.external,
         verbatim=count.verbatim,
         equivalent=count.equivalent,
     )
-    return not is_released_from_store(left, tombstoned=bool(row.tombstone), referred=is_referred(row))
 
 
 def _missing(evidence: Evidence) -> Evidence:

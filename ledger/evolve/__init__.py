@@ -108,7 +108,7 @@ def _evolve_trust(fx: Effects, record: AnyRecord) -> str:
         case TranscriptRead():
             trust.on_transcript_read(fx, record)
         case RetrievalMeasured():
-            trust.on_retrieval_measured(fx, record)
+            return trust.on_retrieval_measured(fx, record)
         case RetrievalObserved():
             trust.on_retrieval_observed(fx, record)
         case IndexChecked():

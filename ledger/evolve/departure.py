@@ -114,8 +114,10 @@ def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Depa
     for name in what.retires:
         _retire(fx, session, name, letters.get(name, ""), touched, stays=name == what.summary)
     summary = summary_row(fx.draft, what.summary) if what.summary else None
+    covered: dict[bytes, str] = {}
     if summary is not None:
-        _go_live(fx, session, summary, touched, _covered(fx, what, spans), what)
+        covered = _covered(fx, what, spans)
+        _go_live(fx, session, summary, touched, covered, what)
     live = tuple(name for name in session.live if name not in what.retires)
     session = replace(
         session,
@@ -131,6 +133,7 @@ def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Depa
     tally = _settle(fx, session, what, touched)
     session = replace(session, dropped=session.dropped + tally.fresh)
     fx.draft.put(SESSION, name_key(session.id), session)
+    _alert_covered(fx, session, what, {fact: letter for fact, letter in covered.items() if fact not in touched})
     _note_round(fx, session, spans, what, tally)
     check_audit_due(fx, spans)
     _alert_summary(fx, session, what)
@@ -192,8 +195,8 @@ def _count_evicted(fx: Effects, facts: list[MeasuredFact]) -> None:
 
 
 def _retire(fx: Effects, session: SessionRow, name: str, letters: str, touched: dict[bytes, _Touched], *, stays: bool) -> None:
-    """A superseded summary stops being a carrier (generation n-1). One that `stays`, because the round shows it once more, is only
-    measured anew.
+    """A superseded summary stops being a carrier (generation n-1). One that `stays`, because the round shows it once more, is
+    only measured anew.
     """
     summary = summary_row(fx.draft, name)
     if summary is None:
@@ -343,6 +346,20 @@ def _alert_fact(
         group=_group(session, what),
         evidence=(evidence,),
     )
+
+
+def _alert_covered(fx: Effects, session: SessionRow, what: Departure, covered: dict[bytes, str]) -> None:
+    """F2: a summary that turns a fact of a span it covers says something false, whether or not the span left just now."""
+    for fact, letter in covered.items():
+        outcome, quantifier_changed, _ = LETTERS[letter]
+        row = fact_row(fx.draft, fact)
+        if row is None or not is_referred(row) or not (outcome == "inverted" or quantifier_changed):
+            continue
+        key = in_session_key(fact, session)
+        mine = fx.draft.get(FACT_IN_SESSION, key) or FactInSessionRow()
+        fx.draft.put(FACT_IN_SESSION, key, replace(mine, turned_round=session.rounds))
+        hit = _Touched(letter, row.span, row.start, row.end)
+        _alert_fact(fx, session, what, fact, row, hit, gone=False, hedge=False)
 
 
 def _alert_kind(

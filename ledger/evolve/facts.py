@@ -49,8 +49,8 @@ def subject_of(fact: bytes, session: str) -> str:
 
 
 def register_fact(fx: Effects, fact: Fact, span: str, role: str, ordinal: int) -> tuple[bytes, FactRow]:
-    """The row of a fact, made at its first statement. A span recorded after a tombstone makes the scope refer to the fact again; a
-    late manifest of an older span does not.
+    """The row of a fact, made at its first statement. A span recorded after a tombstone makes the scope refer to the fact
+    again; a late manifest of an older span does not.
     """
     key = fact_key(fact.id)
     row = fact_row(fx.draft, key)

@@ -21,7 +21,7 @@ from ledger.evolve.rehydration import register_backing
 from ledger.facts import grounded
 from ledger.facts.contradiction import opposes, topic_key
 from ledger.lookup import as_fact, fact_row, is_referred, session_at, span_facts
-from ledger.rules.floors import WHOLE, at_least
+from ledger.rules.floors import WHOLE, at_least, ratio_of
 from ledger.state import (
     PLACE,
     SESSION,
@@ -77,7 +77,7 @@ def on_session_opened(fx: Effects, record: SessionOpened) -> None:
             opened=True,
             root=record.session,
             rules_version=record.rules_version,
-            policy=tuple(sorted((setting.key, setting.value) for setting in record.policy)),
+            policy=tuple(sorted({setting.key: setting.value for setting in record.policy}.items())),
             store=record.store,
             horizon_s=record.horizon_s,
         )
@@ -103,8 +103,8 @@ def note_lowered_floor(fx: Effects, setting: Setting) -> None:
     cls = setting.key.removeprefix("floor.")
     if cls == setting.key or cls == "narrative":
         return
-    numerator, _, denominator = setting.value.partition("/")
-    if not at_least((int(numerator), int(denominator or "1")), WHOLE):
+    ratio = ratio_of(setting.value)
+    if ratio is not None and not at_least(ratio, WHOLE):
         fx.degrade(f"floor_below_one:{cls}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+import re
 
 import msgspec
 
@@ -11,14 +11,17 @@ from ledger.evolve.rehydration import dependency_changed
 from ledger.evolve.spans import note_lowered_floor
 from ledger.facts import RULES_VERSION
 from ledger.lookup import fact_row, policy_count, span_row
+from ledger.rules.floors import ratio_of
 from ledger.rules.trust import (
     AUDIT_INTERVAL,
     AUDIT_WINDOW,
+    as_decimal,
     audit_due,
     hit_rate_change,
     is_jump,
     may_leave_degraded,
     pinned,
+    rate_of,
     reading_fault,
     retrieval_fault,
 )
@@ -59,10 +62,14 @@ def on_transcript_read(fx: Effects, record: TranscriptRead) -> None:
     )
 
 
-def on_retrieval_measured(fx: Effects, record: RetrievalMeasured) -> None:
-    """T1: a hit rate that jumps after a pass says that distinct entries were merged."""
+def on_retrieval_measured(fx: Effects, record: RetrievalMeasured) -> str:
+    """T1: a hit rate that jumps after a pass says that distinct entries were merged. Returns why the rate cannot be taken, or
+    the empty string.
+    """
+    if rate_of(record.hit_rate) is None:
+        return "hit_rate_not_a_decimal"
     change = hit_rate_change(fx.row.hit_rate, record.hit_rate)
-    fx.set_scope(hit_rate=record.hit_rate, hit_rate_change="" if change is None else str(round(change, 4)))
+    fx.set_scope(hit_rate=record.hit_rate, hit_rate_change="" if change is None else as_decimal(change))
     if is_jump(change):
         fx.degrade("hit_rate_jump")
         fx.raise_alert(
@@ -72,6 +79,7 @@ def on_retrieval_measured(fx: Effects, record: RetrievalMeasured) -> None:
             subject=f"hit_rate:{record.session}",
             reason=f"hit rate rose by {fx.row.hit_rate_change} (relative) in pass {record.pass_}",
         )
+    return ""
 
 
 def on_retrieval_observed(fx: Effects, record: RetrievalObserved) -> None:
@@ -192,14 +200,10 @@ def policy_fault(key: str, value: str) -> str:
     if key == "rules_version":
         return "" if value == RULES_VERSION else "rules_version_not_carried"
     if key in POLICY_COUNTS:
-        return "" if value.isdecimal() and value.isascii() and int(value) > 0 else "not_a_count"
+        return "" if re.fullmatch(r"[1-9][0-9]{0,8}", value, re.ASCII) else "not_a_count"
     if key.removeprefix("floor.") not in FACT_CLASSES or not key.startswith("floor."):
         return "unknown_policy_key"
-    try:
-        floor = Fraction(value)
-    except (ValueError, ZeroDivisionError):
-        return "not_a_ratio"
-    return "" if 0 <= floor <= 1 else "not_a_ratio"
+    return "" if ratio_of(value) is not None else "not_a_ratio"
 
 
 def on_tick(fx: Effects, record: Tick) -> None:

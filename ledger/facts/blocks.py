@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from ledger.facts.fold import WORD
-
 SENTENCE_CHARS_MAX = 1200
 """A longer run without a full stop is cut: no statement worth keeping is longer, and the work stays linear in the text."""
 
@@ -31,10 +29,14 @@ _NUMBERED = re.compile(r"\s*\d+(?:\u2192|\t|[:-](?=\s{2,}|\t|[^\s\d]))")
 _CODE_LINE = re.compile(
     r"^(?:[+-](?![\s-])[^\n]*[{};()=]|diff --git |index [0-9a-f]{6,}|@@ -|\+\+\+ |--- [ab]/|\s*(?:import|from|package|func|def|class|return|const|let|var|if|for|while|public|private|static|type|struct|interface|export|#include|use|fn|impl|module|end)\b[^\n]*[{(;:=]\s*$|[^\n]*[;{}]\s*$|[^\n]*\)\s*=>)"
 )
-_LISTING = re.compile(r"[bcdlps-][r-][w-][xsStT-][r-][w-][xsStT-][r-][w-][xsStT-][.+@]?\s|\s*[MADRCU?! ]{1,2}\s[^\s]+\.[a-z]+$|\s*\S+\s+\|\s+\d+\s[+-]+\s*$")
+_LISTING = re.compile(
+    r"[bcdlps-][r-][w-][xsStT-][r-][w-][xsStT-][r-][w-][xsStT-][.+@]?\s|\s*[MADRCU?! ]{1,2}\s[^\s]+\.[a-z]+$|\s*\S+\s+\|\s+\d+\s[+-]+\s*$"
+)
 """File listings, `git status` and `git diff --stat` lines: bulk that can be asked for again."""
 
-_STOP = re.compile(r"[.!?\u2026]+[\"')\]\u201d\u2019\u00bb*_`]*(?=\s|$)|[\u3002\uff01\uff1f\u0964\u06d4\u061f]+[\u300d\u300f\"')]*")
+_STOP = re.compile(
+    r"[.!?\u2026]+[\"')\]\u201d\u2019\u00bb*_`]*(?=\s|$)|[\u3002\uff01\uff1f\u0964\u06d4\u061f]+[\u300d\u300f\"')]*"
+)
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[\"'])(?:[A-Za-z]|[A-Za-z]\.[A-Za-z]|e\.g|i\.e|vs|dr|mr|mrs|ms|prof|st|no|nr|fig|eq|approx|max|min|ca|al|cf|jr|sr|inc|ltd|"
     r"vol|ed|pp?|art|abs|bzw|usw|evtl|ggf|inkl|ex|núm|num|ul|tel|ref|rev|sec|ch|op|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|z\.B|d\.h|u\.a|p\.ex|т\.е|т\.д|г|см|np|tzn|tj|itp|m\.in|\d{1,2})$",
@@ -42,7 +44,7 @@ _ABBREVIATION = re.compile(
 )
 _SOFT = re.compile(r"[\n]")
 _SPACE = re.compile(r"\s", re.ASCII)
-_LOWER_NEXT = re.compile(rf"\s*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f(]")
+_LOWER_NEXT = re.compile(r"\s*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f(]")
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -91,7 +93,7 @@ def _kind(line: str) -> tuple[BlockKind, int]:
         return "item", item.end()
     if len(line) < 2000 and (_CODE_LINE.match(line) or (_NUMBERED.match(line) and line[:1] in " 0123456789")):
         return "code", 0
-    if line.lstrip()[:2] in {'{"', '[{', '["', '[\n', '{\n'} and ('":' in line or line.strip() in {"[", "{"}):
+    if line.lstrip()[:2] in {'{"', "[{", '["', "[\n", "{\n"} and ('":' in line or line.strip() in {"[", "{"}):
         return "code", 0
     if _LISTING.match(line):
         return "code", 0
@@ -104,17 +106,32 @@ def _continues(text: str, held: Block, start: int, line: str) -> bool:
     last = text.rfind("\n", held.start, start - 1) + 1
     width = start - max(last, held.start)
     before = text[max(held.start, start - 3) : start].strip()
-    return width >= 40 and before[-1:] not in {".", "!", "?", ":", ";"} and bool(_LOWER_NEXT.match(line)) and start - held.start < 4 * SENTENCE_CHARS_MAX
+    return (
+        width >= 40
+        and before[-1:] not in {".", "!", "?", ":", ";"}
+        and bool(_LOWER_NEXT.match(line))
+        and start - held.start < 4 * SENTENCE_CHARS_MAX
+    )
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Sentence bounds within `[start, end)`, white space trimmed, none longer than `SENTENCE_CHARS_MAX`."""
     at = start
     for m in _STOP.finditer(text, start, end):
-        if m[0][0] == "." and len(m[0]) == 1 and m.end() < end and _ABBREVIATION.search(text, max(at, m.start() - 8), m.start()):
+        if (
+            m[0][0] == "."
+            and len(m[0]) == 1
+            and m.end() < end
+            and _ABBREVIATION.search(text, max(at, m.start() - 8), m.start())
+        ):
             following = text[m.end() : m.end() + 2].strip()[:1]
             word_start = m.start() - 1
-            if not (following.isupper() and text[word_start].islower() and m.start() - at > 12 and text[max(at, m.start() - 3) : m.start()] == "etc"):
+            if not (
+                following.isupper()
+                and text[word_start].islower()
+                and m.start() - at > 12
+                and text[max(at, m.start() - 3) : m.start()] == "etc"
+            ):
                 continue
         yield from _trim(text, at, m.end())
         at = m.end()

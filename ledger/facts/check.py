@@ -94,11 +94,20 @@ def _floors_hold(facts: Sequence[Fact], fidelity: dict[tuple[FactClass, FactKind
     return all(at_least(fidelity[_group(fact)], floor_of(fact.cls, fact.kind, role)) for fact in facts)
 
 
-def _row(source: str, fact: Fact, finding: Finding, fidelity: dict[tuple[FactClass, FactKind], tuple[int, int]], role: Role) -> FactResult:
+def _row(
+    source: str, fact: Fact, finding: Finding, fidelity: dict[tuple[FactClass, FactKind], tuple[int, int]], role: Role
+) -> FactResult:
     kept, whole = fidelity[_group(fact)]
     floor = floor_of(fact.cls, fact.kind, role)
     return FactResult(
-        source[fact.start : fact.end], fact.cls, fact.start, fact.end, finding.outcome, finding.outcome in SURVIVING, round(kept / whole, 4), round(floor[0] / floor[1], 4)
+        source[fact.start : fact.end],
+        fact.cls,
+        fact.start,
+        fact.end,
+        finding.outcome,
+        finding.outcome in SURVIVING,
+        round(kept / whole, 4),
+        round(floor[0] / floor[1], 4),
     )
 
 
@@ -109,7 +118,11 @@ def _merge(values: list[str], worst: str) -> str:
 def unsupported(source: str, summary: str) -> list[Passage]:
     """Sentences of the summary with a number, date or identifier that the source holds nowhere; each once, in order."""
     held = SummaryText(source)
-    missing = [fact for fact in extract(summary, "assistant", scope_key=_SCOPE).facts if fact.cls in {"numeric", "identifier", "commitment"} and not _held(fact, held)]
+    missing = [
+        fact
+        for fact in extract(summary, "assistant", scope_key=_SCOPE).facts
+        if fact.cls in {"numeric", "identifier", "commitment"} and not _held(fact, held)
+    ]
     if not missing:
         return []
     found: list[Passage] = []
@@ -132,6 +145,6 @@ def _held(fact: Fact, source: SummaryText) -> bool:
     if fact.cls == "commitment" and " " in fact.value:
         return True
     outcome = survival(bare, source)
-    return outcome.outcome in SURVIVING or (fact.cls == "numeric" and outcome.outcome == "changed" and outcome.quantifier == "changed")
-
-
+    return outcome.outcome in SURVIVING or (
+        fact.cls == "numeric" and outcome.outcome == "changed" and outcome.quantifier == "changed"
+    )

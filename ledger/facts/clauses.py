@@ -13,7 +13,7 @@ from functools import lru_cache
 from ledger.facts import lexicon as lx
 from ledger.facts.dates import Dated, find_dates
 from ledger.facts.fold import WORD, fold
-from ledger.facts.identifiers import COMMANDS, classify
+from ledger.facts.identifiers import classify
 from ledger.facts.lexicon import Language
 from ledger.facts.numbers import Number, find_numbers
 
@@ -44,14 +44,29 @@ class Token:
 
     __slots__ = ("end", "keys", "kind", "name", "start", "tags", "word")
 
-    def __init__(self, start: int, end: int, kind: str, word: str, tags: int = 0, keys: tuple[str, ...] = (), name: bool = False) -> None:
+    def __init__(
+        self, start: int, end: int, kind: str, word: str, tags: int = 0, keys: tuple[str, ...] = (), name: bool = False
+    ) -> None:
         self.start, self.end, self.kind, self.word, self.tags, self.keys, self.name = start, end, kind, word, tags, keys, name
 
 
 class Clause:
     """A part of a sentence with one predicate. `sign` is -1 where it is negated; `flags` is the union of its tokens' tags."""
 
-    __slots__ = ("content", "end", "excepted", "flags", "hedge", "label", "lead", "negated", "quantifier", "sign", "start", "tokens")
+    __slots__ = (
+        "content",
+        "end",
+        "excepted",
+        "flags",
+        "hedge",
+        "label",
+        "lead",
+        "negated",
+        "quantifier",
+        "sign",
+        "start",
+        "tokens",
+    )
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
@@ -104,9 +119,7 @@ def _core(chunk: str) -> tuple[int, int, str]:
     end = len(chunk)
     while end > start:
         last = chunk[end - 1]
-        if last in "\"'`*\u201d\u2019\u00bb,;:!?.|\u2026":
-            end -= 1
-        elif last in _BALANCE and chunk.count(_BALANCE[last], start, end) < chunk.count(last, start, end):
+        if last in "\"'`*\u201d\u2019\u00bb,;:!?.|\u2026" or (last in _BALANCE and chunk.count(_BALANCE[last], start, end) < chunk.count(last, start, end)):
             end -= 1
         else:
             break
@@ -135,9 +148,12 @@ def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
             open_command = -1
             continue
         if kind:
-            if kind == "flag" and open_command >= 0 and found:
-                found[-1] = (found[-1][0], to)
-            elif open_command >= 0 and found and kind in {"path", "file", "digits", "version", "code", "symbol"} and text[found[-1][1] - 1] not in ",;":
+            if (kind == "flag" and open_command >= 0 and found) or (
+                open_command >= 0
+                and found
+                and kind in {"path", "file", "digits", "version", "code", "symbol"}
+                and text[found[-1][1] - 1] not in ",;"
+            ):
                 found[-1] = (found[-1][0], to)
             else:
                 found.append((at, to))
@@ -151,15 +167,23 @@ def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def _command_word(text: str, m: re.Match[str], chunk: str) -> bool:
     """A plain word inside a command line: one that a flag or another argument still follows."""
-    return bool(chunk.isascii() and chunk.isalnum() and chunk.islower() and re.match(r"\s+--?[A-Za-z]", text[m.end() : m.end() + 4]))
+    return bool(
+        chunk.isascii() and chunk.isalnum() and chunk.islower() and re.match(r"\s+--?[A-Za-z]", text[m.end() : m.end() + 4])
+    )
 
 
 def analyse(original: str, folded: str, start: int, end: int, language: Language) -> Sentence:
     """Tokens, values and clauses of one sentence at `[start, end)`."""
     sentence = Sentence(start, end, language)
     sentence.identifiers = find_identifiers(original, start, end)
-    sentence.dates = [d for d in find_dates(folded, start, end, language) if not any(a < d.end and d.start < b and (b - a) > (d.end - d.start) for a, b in sentence.identifiers)]
-    sentence.identifiers = [(a, b) for a, b in sentence.identifiers if not any(d.start < b and a < d.end for d in sentence.dates)]
+    sentence.dates = [
+        d
+        for d in find_dates(folded, start, end, language)
+        if not any(a < d.end and d.start < b and (b - a) > (d.end - d.start) for a, b in sentence.identifiers)
+    ]
+    sentence.identifiers = [
+        (a, b) for a, b in sentence.identifiers if not any(d.start < b and a < d.end for d in sentence.dates)
+    ]
     taken = [*sentence.identifiers, *((d.start, d.end) for d in sentence.dates)]
     sentence.numbers = find_numbers(original, folded, start, end, language, taken)
     sentence.tokens = _tokens(original, folded, sentence)
@@ -179,7 +203,9 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
     for at, part in enumerate(parts):
         clause = Clause(part)
         if at + 1 < len(parts) and ":" in folded[part[-1].end : parts[at + 1][0].start] and _is_label(clause):
-            label = [t for t in part if t.tags & (lx.NEG | lx.ONLY | lx.HEDGE) or any(key.lstrip("-") in lx.POLAR for key in t.keys)]
+            label = [
+                t for t in part if t.tags & (lx.NEG | lx.ONLY | lx.HEDGE) or any(key.lstrip("-") in lx.POLAR for key in t.keys)
+            ]
             clause.label = True
             clauses.append(clause)
             continue
@@ -207,7 +233,7 @@ def _turn_bounds(folded: str, sentence: Sentence) -> None:
             continue
         index = next((i for i, t in enumerate(tokens) if t.kind == "n" and t.start == number.start), -1)
         before = tokens[index - 1] if index > 0 else None
-        first = folded[number.start : number.end].split(" ")[0]
+        first = folded[number.start : number.end].split(" ", maxsplit=1)[0]
         if before is None or before.word in _RESTRICTIVE or not (first in _COMPARATIVE or before.tags & (lx.AUX | lx.NEG)):
             continue
         for earlier in reversed(tokens[max(0, index - 9) : index]):
@@ -276,9 +302,20 @@ def _learn(word: str, language: Language) -> _Entry:
         if language.apostrophe_negation and word.endswith("n't"):
             tags |= lx.NEG | lx.AUX
         head, dash, rest = word.partition("-")
-        if not tags and dash and rest and word not in language.concepts and head not in {"non", "un", "de"} and not language.no_spaces:
+        if (
+            not tags
+            and dash
+            and rest
+            and word not in language.concepts
+            and head not in {"non", "un", "de"}
+            and not language.no_spaces
+        ):
             parts = ((0, head), (len(head) + 1, rest))
-            entry = tuple((at, part, language.tags.single.get(part, 0) & ~(lx.NEG | lx.EXC), language.keys(part)) for at, part in parts if part)
+            entry = tuple(
+                (at, part, language.tags.single.get(part, 0) & ~(lx.NEG | lx.EXC), language.keys(part))
+                for at, part in parts
+                if part
+            )
         else:
             entry = ((0, word, tags, language.keys(word)),)
     if len(language.known) >= KNOWN_MAX:
@@ -326,7 +363,9 @@ def _tag(tokens: list[Token], language: Language) -> None:
                 token.tags |= tag
         if negative is not None and negative.search(word):
             token.tags |= lx.NEG
-        if token.tags & _OPERATORS and not (token.keys and token.keys[0].lstrip("-")[:1] == "@" and not token.tags & (lx.NEG | lx.AUX)):
+        if token.tags & _OPERATORS and not (
+            token.keys and token.keys[0].lstrip("-")[:1] == "@" and not token.tags & (lx.NEG | lx.AUX)
+        ):
             if word in single or not token.tags & lx.NEG or not (language.inside or language.negative_words):
                 token.keys = ()
             elif language.inside:
@@ -413,7 +452,13 @@ def _name(original: str, sentence: Sentence) -> None:
         if token.kind == "p":
             opening = token.word in ".:!?(*-"
             continue
-        if not opening and token.kind == "w" and token.keys and _CAPITAL.match(original[token.start]) and not token.word.isupper():
+        if (
+            not opening
+            and token.kind == "w"
+            and token.keys
+            and _CAPITAL.match(original[token.start])
+            and not token.word.isupper()
+        ):
             token.name = True
         opening = False
 
@@ -429,10 +474,11 @@ def _split(tokens: list[Token], language: Language) -> list[list[Token]]:
                 inside = _values_only(tokens, at)
             if at <= inside:
                 continue
-            if part and (token.word in ";\u2014()" or (token.word == "-" and _spaced(tokens, at)) or (token.word == ":" and _spaced(tokens, at, after_only=True))):
-                parts.append(part)
-                part, negated, content = [], False, False
-            elif token.word == "," and content and not _excepts(tokens, at + 1) and _new_clause(tokens, at + 1, language):
+            if (part and (
+                token.word in ";\u2014()"
+                or (token.word == "-" and _spaced(tokens, at))
+                or (token.word == ":" and _spaced(tokens, at, after_only=True))
+            )) or (token.word == "," and content and not _excepts(tokens, at + 1) and _new_clause(tokens, at + 1, language)):
                 parts.append(part)
                 part, negated, content = [], False, False
             continue
@@ -508,7 +554,11 @@ def _settle(clause: Clause, language: Language) -> Clause:
     count = 0
     neither = False
     for token, following in zip(clause.tokens, clause.tokens[1:], strict=False):
-        if token.tags & lx.ALL and (following.kind == "n" or following.word[0] in "0123456789" or following.word in language.number_words) and token.word not in {"all", "both"}:
+        if (
+            token.tags & lx.ALL
+            and (following.kind == "n" or following.word[0] in "0123456789" or following.word in language.number_words)
+            and token.word not in {"all", "both"}
+        ):
             token.tags &= ~lx.ALL  # `every 8 hours` is an interval
             clause.flags = 0
     if not clause.flags:
@@ -544,7 +594,15 @@ def _settle(clause: Clause, language: Language) -> Clause:
     flags = clause.flags
     if not clause.quantifier:
         clause.quantifier = (
-            "only" if flags & (lx.ONLY | lx.AFTERWARDS) else "all" if flags & lx.ALL else "some" if flags & lx.SOME else "most" if flags & lx.MOST else ""
+            "only"
+            if flags & (lx.ONLY | lx.AFTERWARDS)
+            else "all"
+            if flags & lx.ALL
+            else "some"
+            if flags & lx.SOME
+            else "most"
+            if flags & lx.MOST
+            else ""
         )
     return clause
 

@@ -27,7 +27,11 @@ _ZONES = {"utc": "Z", "gmt": "Z", "z": "Z"}
 _ZONE = r"(?:\s?(?P<zone>utc|gmt|z|cet|cest|est|edt|pst|pdt|bst|jst|kst|ist|msk|[+-]\d\d:?\d\d)(?![" + WORD + r"]))?"
 _TIME = (
     r"(?P<hour>[01]?\d|2[0-4])(?:(?P<sep>:|h)(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,]\d{1,9})?)?)?"
-    r"(?:\s?(?P<half>[ap]\.?m\.?)(?![" + WORD + r"]))?(?:\s?(?P<mark>uhr|시(?:\s?(?P<ko>\d{1,2})분)?|時(?:(?P<ja>\d{1,2})分)?|点|點|h(?![" + WORD + r"])|hrs|часов|часа))?"
+    r"(?:\s?(?P<half>[ap]\.?m\.?)(?!["
+    + WORD
+    + r"]))?(?:\s?(?P<mark>uhr|시(?:\s?(?P<ko>\d{1,2})분)?|時(?:(?P<ja>\d{1,2})分)?|点|點|h(?!["
+    + WORD
+    + r"])|hrs|часов|часа))?"
     + _ZONE
 )
 _ISO = re.compile(
@@ -50,7 +54,9 @@ def _month_names(code: str) -> tuple[re.Pattern[str], re.Pattern[str], dict[str,
     day = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th|er|[.ºª°])?"
     year = r"(?:,?\s(?:de\s|del\s|of\s)?(?P<y>(?:19|20|21)\d\d))?"
     first = re.compile(rf"(?<![\d./:-]){day}\s?(?:de\s|of\s|di\s|-)?(?P<m>{names})\.?(?![{WORD}]){year}(?!\d)")
-    second = re.compile(rf"(?<![{WORD}])(?P<m>{names})\.?\s(?:(?P<d>[0-3]?\d)(?:st|nd|rd|th)?(?![\d:.%/]|\s?[ap]m)(?:,?\s(?P<y>(?:19|20|21)\d\d))?|(?P<yy>(?:19|20|21)\d\d))(?!\d)")
+    second = re.compile(
+        rf"(?<![{WORD}])(?P<m>{names})\.?\s(?:(?P<d>[0-3]?\d)(?:st|nd|rd|th)?(?![\d:.%/]|\s?[ap]m)(?:,?\s(?P<y>(?:19|20|21)\d\d))?|(?P<yy>(?:19|20|21)\d\d))(?!\d)"
+    )
     return first, second, months
 
 
@@ -76,7 +82,11 @@ def _days(text: str, language: Language) -> list[Dated]:
             found.append(Dated(at, to, value))
 
     for m in _ISO.finditer(text):
-        put(m.start(), m.end(), _date(m["y"], m["m"], m["d"]) + (_time(m["hour"], m["minute"], m["second"], m["zone"]) if m["hour"] else ""))
+        put(
+            m.start(),
+            m.end(),
+            _date(m["y"], m["m"], m["d"]) + (_time(m["hour"], m["minute"], m["second"], m["zone"]) if m["hour"] else ""),
+        )
     for m in _YMD.finditer(text):
         put(m.start(), m.end(), _date(m[1], m[2], m[3]))
     for m in _EAST.finditer(text):
@@ -96,7 +106,7 @@ def _days(text: str, language: Language) -> list[Dated]:
 def _date(year: str, month: str, day: str) -> str:
     if not 1 <= int(month) <= 12 or (day and not 1 <= int(day) <= 31):
         return ""
-    head = year if year else "-"
+    head = year or "-"
     return f"{head}-{int(month):02}" + (f"-{int(day):02}" if day else "")
 
 
@@ -115,7 +125,9 @@ def _numeric(m: re.Match[str], text: str, language: Language) -> str:
     return _date(year, str(b if order == "day" else a), str(a if order == "day" else b))
 
 
-_DAY_FIRST = re.compile(r"\b(?:dd?/mm?|day[-/ ]month|day first|giorno/mese|tag/monat|dia/mes|jour/mois|dag/m[aå]nad|gg/mm|jj/mm|tt\.mm|день/месяц|dzien/miesiac|gun/ay)")
+_DAY_FIRST = re.compile(
+    r"\b(?:dd?/mm?|day[-/ ]month|day first|giorno/mese|tag/monat|dia/mes|jour/mois|dag/m[aå]nad|gg/mm|jj/mm|tt\.mm|день/месяц|dzien/miesiac|gun/ay)"
+)
 _MONTH_FIRST = re.compile(r"\b(?:mm?/dd?|month[-/ ]day|month first|us format|mese/giorno|monat/tag|mes/dia|mois/jour)")
 
 
@@ -132,7 +144,9 @@ def numeric_readings(text: str) -> tuple[str, ...]:
         return ()
     year = m[4] if len(m[4]) == 4 else f"20{m[4]}"
     values = [_date(year, m[3], m[1]), _date(year, m[1], m[3]), f"?{int(m[1]):02}/{int(m[3]):02}/{year}"]
-    return tuple(value + text_time for value in values if value for text_time in ("", *(t.value for t in _times(text, ENGLISH))))
+    return tuple(
+        value + text_time for value in values if value for text_time in ("", *(t.value for t in _times(text, ENGLISH)))
+    )
 
 
 def _time(hour: str, minute: str | None, second: str | None = None, zone: str | None = None, half: str | None = None) -> str:
@@ -198,7 +212,13 @@ def _join(text: str, days: list[Dated], times: list[Dated]) -> list[Dated]:
     merged: list[Dated] = []
     for item in times:
         last = merged[-1] if merged else None
-        if last and last.value[0] == "T" == item.value[0] and ".." not in last.value and _RANGE_JOIN.search(text[last.end : item.start]) and item.start - last.end < 9:
+        if (
+            last
+            and last.value[0] == "T" == item.value[0]
+            and ".." not in last.value
+            and _RANGE_JOIN.search(text[last.end : item.start])
+            and item.start - last.end < 9
+        ):
             end = item.end + (2 if text[item.end : item.end + 2] in {"까지", "まで"} else 0)
             merged[-1] = Dated(last.start, end, f"{last.value}..{item.value}")
         else:
@@ -211,7 +231,11 @@ def _join(text: str, days: list[Dated], times: list[Dated]) -> list[Dated]:
             if at in used or time.value[0] != "T" or "T" in day.value:
                 continue
             gap = text[day.end : time.start] if time.start >= day.end else text[time.end : day.start]
-            if len(gap) <= 24 and (_BETWEEN.match(gap) if time.start >= day.end else gap.strip() in {"on", "am", "el", "le", "il", "", ",", "em", "den"}):
+            if len(gap) <= 24 and (
+                _BETWEEN.match(gap)
+                if time.start >= day.end
+                else gap.strip() in {"on", "am", "el", "le", "il", "", ",", "em", "den"}
+            ):
                 used.add(at)
                 best = Dated(min(day.start, time.start), max(day.end, time.end), day.value + time.value)
                 break

@@ -27,14 +27,21 @@ _EPHEMERAL = re.compile(
     r"^\W{0,3}(?:(?:ok|okay|now|good|great|perfect|excellent|first|next|so|then|alright|sure|done)\b[\s,.!:-]{0,3}){0,3}(?:let me|let's (?:see|look|check|run|try|first|start)|i'll\b|i will\b|i'm going to|"
     r"i need to|i should|i want to|now i|i can see|i see\b|looking at|checking|continuing|here's|here is|you're right|good question|great question)",
 )
-_SMALL_TALK = re.compile(r"^\W{0,3}(?:but |so |and )?(?:i|we|you)\s(?:don't|do not|didn't|can't|cannot|couldn't|haven't)\s(?:\w+\s)?(?:see|think|know|want|need|have|find|believe|understand|remember|mind|worry)\b|^\W{0,3}(?:no|yes|nope|never mind|no problem|not yet|of course)\W*$")
-_CONSTANT = re.compile(r"^\s*(?:export |const |final |static |let |var |val )*([A-Za-z_][\w.-]{1,60})\s*(?::\s*[\w<>\[\], ]+)?\s*(?:=|:)\s*[\"']?([+-]?\d[\d_.,]*\s?[A-Za-z%]{0,4})[\"']?\s*[,;]?\s*(?:[#/].*)?$", re.ASCII)
+_SMALL_TALK = re.compile(
+    r"^\W{0,3}(?:but |so |and )?(?:i|we|you)\s(?:don't|do not|didn't|can't|cannot|couldn't|haven't)\s(?:\w+\s)?(?:see|think|know|want|need|have|find|believe|understand|remember|mind|worry)\b|^\W{0,3}(?:no|yes|nope|never mind|no problem|not yet|of course)\W*$"
+)
+_CONSTANT = re.compile(
+    r"^\s*(?:export |const |final |static |let |var |val )*([A-Za-z_][\w.-]{1,60})\s*(?::\s*[\w<>\[\], ]+)?\s*(?:=|:)\s*[\"']?([+-]?\d[\d_.,]*\s?[A-Za-z%]{0,4})[\"']?\s*[,;]?\s*(?:[#/].*)?$",
+    re.ASCII,
+)
 _ASKING_YOU = re.compile(r"^\W{0,3}(?:can|could|would|will) you\b|^\W{0,3}(?:please|pls)\b")
 _NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|done|got it|great|excellent|perfect)\b")
 _PROGRESS = re.compile(r"^(?:running|compiling|downloading|building|installing|fetching|collecting)\b")
 
 
-_WRAPPER = re.compile(r"<(system-reminder|bash-(?:stdout|stderr|input)|local-command-(?:stdout|stderr|caveat)|command-(?:name|message|contents)|task-notification|ide_[a-z_]+)>")
+_WRAPPER = re.compile(
+    r"<(system-reminder|bash-(?:stdout|stderr|input)|local-command-(?:stdout|stderr|caveat)|command-(?:name|message|contents)|task-notification|ide_[a-z_]+)>"
+)
 
 
 def _blank_wrappers(text: str) -> str:
@@ -43,10 +50,13 @@ def _blank_wrappers(text: str) -> str:
         return text
     parts: list[str] = []
     at = 0
+    unclosed: set[str] = set()
     for m in _WRAPPER.finditer(text):
         if m.start() < at:
             continue
-        close = text.find(f"</{m[1]}>", m.end())
+        close = -1 if m[1] in unclosed else text.find(f"</{m[1]}>", m.end())
+        if close < 0:
+            unclosed.add(m[1])
         stop = close + len(m[1]) + 3 if close >= 0 else m.end()
         parts.append(text[at : m.start()] + " " * (stop - m.start()))
         at = stop
@@ -59,6 +69,7 @@ class Builder:
     def __init__(self, text: str, folded: str, role: Role, scope_key: str, valid: tuple[str, str]) -> None:
         self.text, self.folded, self.role, self.scope_key, self.valid = text, folded, role, scope_key, valid
         self.found: dict[str, Fact] = {}
+        self.seen: set[tuple[str, ...]] = set()
 
     def add(
         self, cls: FactClass, start: int, end: int, value: str, *, subject: str = "", negated: bool = False, quantifier: str = "",
@@ -67,9 +78,10 @@ class Builder:
         """One fact; nothing where the value is empty."""
         if not value:
             return
-        polarity = "negated" if negated else "affirmed"
-        identity = fact_id(self.scope_key, cls, value, subject, polarity, quantifier, *self.valid)
-        if identity not in self.found:
+        identity_parts = (cls, value, subject, "negated" if negated else "affirmed", quantifier)
+        if identity_parts not in self.seen:
+            self.seen.add(identity_parts)
+            identity = fact_id(self.scope_key, *identity_parts, *self.valid)
             self.found[identity] = Fact(
                 id=identity, cls=cls, start=start, end=end, value=value, subject=subject, polarity="negated" if negated else "affirmed",
                 quantifier=quantifier, hedge=hedge, kind=kind, context=context, valid_from=self.valid[0], valid_to=self.valid[1],
@@ -90,7 +102,10 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
     window, skipped = salience.readable(text, role)
     passed_over += skipped
     for start, end in window:
-        piece_blocks = [Block(b.kind, b.start + start, b.end + start) for b in blocks(text[start:end] if (start, end) != (0, len(text)) else text)]
+        piece_blocks = [
+            Block(b.kind, b.start + start, b.end + start)
+            for b in blocks(text[start:end] if (start, end) != (0, len(text)) else text)
+        ]
         _read_blocks(builder, piece_blocks, language)
     facts, dropped = salience.keep(tuple(builder.found.values()), role, len(text))
     return Manifest(extractor=EXTRACTOR, facts=facts, passed_over=passed_over + dropped)
@@ -142,8 +157,12 @@ def _code(builder: Builder, block: Block, language: Language) -> None:
         builder.add("numeric", start, number.end, number.canonical, subject=f"!{m[1]}", context=f"!{m[1]} |")
 
 
-_JSON_PAIR = re.compile(r'"([\w .-]{1,60})"\s*:\s*(?:"((?:[^"\\\\\n]|\\\\.){0,300})"|(-?\d[\d.eE+-]{0,30}|true|false|null))', re.ASCII)
-_JSON_NAME = re.compile(r"(?:^|[_.-])(?:id|name|key|path|file|host|branch|version|sha|hash|url|ref|tag|token|slug|uuid|code)s?$", re.IGNORECASE)
+_JSON_PAIR = re.compile(
+    r'"([\w .-]{1,60})"\s*:\s*(?:"((?:[^"\\\\\n]|\\\\.){0,300})"|(-?\d[\d.eE+-]{0,30}|true|false|null))', re.ASCII
+)
+_JSON_NAME = re.compile(
+    r"(?:^|[_.-])(?:id|name|key|path|file|host|branch|version|sha|hash|url|ref|tag|token|slug|uuid|code)s?$", re.IGNORECASE
+)
 JSON_PAIRS_MAX = 60
 """Pairs of one line of JSON that are read; the rest is bulk."""
 
@@ -158,14 +177,27 @@ def _json(builder: Builder, block: Block, language: Language) -> None:
         if m[2] is None:
             numbers = find_numbers(builder.text, builder.folded, m.start(3), m.end(3), language, [])
             for number in numbers[:1]:
-                builder.add("numeric", number.start, number.end, number.canonical, subject=language.keys(key)[0], context=f"{'/'.join(language.keys(key))} {named} |")
+                builder.add(
+                    "numeric",
+                    number.start,
+                    number.end,
+                    number.canonical,
+                    subject=language.keys(key)[0],
+                    context=f"{'/'.join(language.keys(key))} {named} |",
+                )
             continue
         value = m[2]
-        if value and " " not in value and (classify(value) or (_JSON_NAME.search(key) and len(value) > 2 and any(c in value for c in "-_./0123456789"))):
+        if (
+            value
+            and " " not in value
+            and (classify(value) or (_JSON_NAME.search(key) and len(value) > 2 and any(c in value for c in "-_./0123456789")))
+        ):
             builder.add("identifier", m.start(2), m.end(2), value, context="|")
             named = "!" + value
         elif 2 < len(value) <= 40 and value.count(" ") <= 3 and value.isascii() and any(c.isalpha() for c in value):
-            words = [token for token in analyse(builder.text, builder.folded, m.start(2), m.end(2), language).tokens if token.keys]
+            words = [
+                token for token in analyse(builder.text, builder.folded, m.start(2), m.end(2), language).tokens if token.keys
+            ]
             if words and named:
                 builder.add("narrative", m.start(2), m.end(2), normalise(value), context=" ".join([named, *words_of(words)]))
         elif len(value) > 40 and " " in value:
@@ -193,7 +225,14 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
         anchor = _anchor(builder, sentence) if date.value[0] in "+-" and date.value[1:2] != "-" else ""
         if date.value in {"+0d"} and builder.role != "user":
             continue
-        builder.add("commitment", date.start, date.end, date.value, subject=anchor, context=_context(sentence, index.get(date.start, -1), date.start, labels))
+        builder.add(
+            "commitment",
+            date.start,
+            date.end,
+            date.value,
+            subject=anchor,
+            context=_context(sentence, index.get(date.start, -1), date.start, labels),
+        )
     for number in sentence.numbers:
         _number(builder, sentence, number, index.get(number.start, -1), labels)
 
@@ -215,14 +254,18 @@ def _telling(value: str, role: Role) -> bool:
     return len(value) >= 3 and any(c.isalpha() for c in value) and (role == "user" or not value.isalpha())
 
 
+REST_TOKENS_MAX = 24
+"""Words of a clause that are looked at for the context of one value; more would make a long list cost the square of its length."""
+
+
 def _context(sentence: Sentence, at: int, start: int, labels: list[Token] | None) -> str:
     if at < 0:
         return "|"
     near = [*(labels or ()), *near_tokens(sentence, at)]
     clause = clause_at(sentence, start)
-    rest = [t for t in (clause.content if clause else ()) if t.start != start]
+    rest = [t for t in (clause.content[:REST_TOKENS_MAX] if clause else ()) if t.start != start]
     if len(rest) < 3:
-        rest += [t for other in sentence.clauses if other is not clause for t in other.content][:6]
+        rest += [t for other in sentence.clauses[:6] if other is not clause for t in other.content[:6]][:6]
     near_words = words_of(near, 8)
     rest_words = [word for word in words_of(rest, 12) if word not in near_words]
     return " ".join([*near_words, "|", *rest_words])
@@ -334,15 +377,28 @@ def _class_of(clause: Clause, sentence: Sentence, role: Role, asked: bool, folde
     text = folded[clause.start : clause.end]
     if clause.flags & lx.REASON and role in {"user", "assistant"} and words >= 2:
         return "decision", "reason"
-    if clause.negated or (clause.excepted and clause.quantifier != "except") or any(t.word.startswith(("non-", "non\u2010")) for t in clause.content):
-        if words and _substantial(clause, role, words) and not (role != "user" and _SMALL_TALK.search(text)) and not _labels_only(clause):
+    if (
+        clause.negated
+        or (clause.excepted and clause.quantifier != "except")
+        or any(t.word.startswith(("non-", "non\u2010")) for t in clause.content)
+    ):
+        if (
+            words
+            and _substantial(clause, role, words)
+            and not (role != "user" and _SMALL_TALK.search(text))
+            and not _labels_only(clause)
+        ):
             return "prohibition", ""
         return None, ""
     if role in {"user", "assistant"} and words >= 2 and flags & (lx.DECIDED | lx.REJECTED) and not clause.hedge:
         return "decision", "rejected" if flags & lx.REJECTED else "decided"
     if flags & lx.PROMISE and words >= 2 and role != "tool":
         return "commitment", ""
-    if role == "user" and (asked or _imperative(clause, sentence)) and (words >= 2 or (words == 1 and clause.tokens[0].tags & lx.VERB and clause.content[0].kind != "w")):
+    if (
+        role == "user"
+        and (asked or _imperative(clause, sentence))
+        and (words >= 2 or (words == 1 and clause.tokens[0].tags & lx.VERB and clause.content[0].kind != "w"))
+    ):
         return "instruction", ""
     if content >= 2 and words >= 1 and _says_something(clause, sentence, content):
         return "narrative", ""
@@ -378,7 +434,12 @@ def _imperative(clause: Clause, sentence: Sentence) -> bool:
         return True
     language = sentence.language
     if language.code == "en":
-        opening = [t for t in clause.tokens if not t.tags & (lx.CONJ | lx.ONLY) and t.word not in {"then", "also", "always", "just", "first", "next", "finally", "instead", "now"}][:1]
+        opening = [
+            t
+            for t in clause.tokens
+            if not t.tags & (lx.CONJ | lx.ONLY)
+            and t.word not in {"then", "also", "always", "just", "first", "next", "finally", "instead", "now"}
+        ][:1]
         return bool(opening and opening[0].tags & lx.VERB)
     return not clause.flags & (lx.AUX | lx.SUB)
 

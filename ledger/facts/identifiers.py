@@ -25,9 +25,14 @@ _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _HEX = re.compile(r"(?:0x)?[0-9a-f]{7,64}|sha\d{1,3}:[0-9a-f]{6,}|0x[0-9a-fA-F]+")
 _FLAG = re.compile(r"--?[A-Za-z][A-Za-z0-9_-]*(?:=[^\s,;]+)?")
-_VERSION = re.compile(r"v?\d+\.\d+\.\d+(?:[.+-][0-9A-Za-z.+-]+)?|v\d+(?:\.\d+)*(?:-[0-9A-Za-z.]+)?|\d+\.\d+(?:\.\d+)*-?(?:rc|alpha|beta|b|a|dev)\.?\d*")
+_VERSION = re.compile(
+    r"v?\d+\.\d+\.\d+(?:[.+-][0-9A-Za-z.+-]+)?|v\d+(?:\.\d+)*(?:-[0-9A-Za-z.]+)?|\d+\.\d+(?:\.\d+)*-?(?:rc|alpha|beta|b|a|dev)\.?\d*"
+)
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?")
-_PATH = re.compile(r"(?:~|\.{1,2}|@?[\w.@+*{}$<>\[\]-]+)?(?:/[\w.@+*{}$<>\[\]=%-]+)+/?(?::\d+(?:-\d+)?(?::\d+)?)?|[\w.@+-]+/|[A-Za-z]:\\[\w\\ .-]+", re.ASCII)
+_PATH = re.compile(
+    r"(?:~|\.{1,2}|@?[\w.@+*{}$<>\[\]-]+)?(?:/[\w.@+*{}$<>\[\]=%-]+)+/?(?::\d+(?:-\d+)?(?::\d+)?)?|[\w.@+-]+/|[A-Za-z]:\\[\w\\ .-]+",
+    re.ASCII,
+)
 _FILE = re.compile(r"\.?[\w@+-]+(?:\.[\w@+*-]+)*\.([A-Za-z][A-Za-z0-9]{0,9})(?::\d+(?:-\d+)?(?::\d+)?)?", re.ASCII)
 _DOTFILE = re.compile(r"\.[a-z][\w-]+(?:\.[\w-]+)*", re.ASCII)
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+([a-z]{2,})(?::\d+)?|localhost:\d+|[a-z][a-z0-9-]*:\d{2,5}")
@@ -35,7 +40,10 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+(?:\(\))?", re.A
 _CALL = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*\([\w, ]*\)", re.ASCII)
 _SNAKE = re.compile(r"_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+_*|_+[A-Za-z]\w+|\$\{?[A-Z_][A-Z0-9_]*\}?", re.ASCII)
 _CAMEL = re.compile(r"[a-z]+[a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+(?:[A-Z]\w*)+|[A-Z]{2,}[a-z]+[A-Z]\w*", re.ASCII)
-_CODE = re.compile(r"[A-Za-z][A-Za-z0-9]{0,14}(?:-[A-Za-z0-9]{1,12}){0,2}-v?\d+(?:\.\d+)+(?:-[A-Za-z0-9.]{1,16}){0,3}|[A-Za-z]{1,10}(?:[-/][A-Za-z0-9]{1,12}){0,3}[-/]?\d[A-Za-z0-9]*(?:[-/][A-Za-z0-9]{1,12}){0,4}|\d{1,6}-[A-Z]{1,3}\d*|[A-Z]{1,4}-[A-Z]{1,4}(?:-\w{1,6})?|[A-Z]\d{1,5}[A-Z]?\d*", re.ASCII)
+_CODE = re.compile(
+    r"[A-Za-z][A-Za-z0-9]{0,14}(?:-[A-Za-z0-9]{1,12}){0,2}-v?\d+(?:\.\d+)+(?:-[A-Za-z0-9.]{1,16}){0,3}|[A-Za-z]{1,10}(?:[-/][A-Za-z0-9]{1,12}){0,3}[-/]?\d[A-Za-z0-9]*(?:[-/][A-Za-z0-9]{1,12}){0,4}|\d{1,6}-[A-Z]{1,3}\d*|[A-Z]{1,4}-[A-Z]{1,4}(?:-\w{1,6})?|[A-Z]\d{1,5}[A-Z]?\d*",
+    re.ASCII,
+)
 _MEASURE = re.compile(r"[+-]?\d[\d.,]*(?:[a-zA-Z%µμ°/]+)?(?:-[A-Za-z]+)*|\d+x\d*|[vx]?\d+x")
 _ISSUE = re.compile(r"[\w.-]*(?:/[\w.-]+)?#\d+", re.ASCII)
 _HANDLE = re.compile(r"@[A-Za-z][\w-]+(?:/[\w.-]+)?", re.ASCII)
@@ -109,7 +117,14 @@ def _name_kind(core: str) -> str:
 
 
 def _symbolic(core: str) -> bool:
-    return "_" in core or "::" in core or "->" in core or core.endswith("()") or core.count(".") >= 2 or bool(re.search("[a-z][A-Z]", core))
+    return (
+        "_" in core
+        or "::" in core
+        or "->" in core
+        or core.endswith("()")
+        or core.count(".") >= 2
+        or bool(re.search("[a-z][A-Z]", core))
+    )
 
 
 def _code_kind(core: str) -> str:

@@ -118,13 +118,17 @@ class Language:
         self.suffixes: tuple[str, ...] = tuple(sorted(fold(stem.get("suffixes", "")).split(), key=lambda s: (-len(s), s)))
         self.stem_min: int = stem.get("least", 3)
         if self.code == "en":
-            _IRREGULAR.update((form, base) for form, _, base in (item.partition("=") for item in fold(stem.get("irregular", "")).split()))
+            _IRREGULAR.update(
+                (form, base) for form, _, base in (item.partition("=") for item in fold(stem.get("irregular", "")).split())
+            )
         self.stem_rounds: int = stem.get("rounds", 1)
         self.no_spaces: bool = data.get("no_spaces", False)
         self.verb_last: bool = data.get("verb_last", False)
         self.function_words = frozenset(word for word, tag in self.tags.single.items() if tag & (STOP | AUX | PRON | NEG))
         bound_words = (word for entry in (*self.bounds, *self.bounds_after) for word in entry)
-        self.vocabulary = frozenset((*self.tags.single, *self.months, *self.weekdays, *self.number_words, *self.relative_days, *bound_words))
+        self.vocabulary = frozenset(
+            (*self.tags.single, *self.months, *self.weekdays, *self.number_words, *self.relative_days, *bound_words)
+        )
         self.concepts: dict[str, tuple[str, ...]] = {}
         self.concept_phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         self.known: dict[str, tuple[tuple[int, str, int, tuple[str, ...]], ...]] = {}
@@ -202,8 +206,7 @@ def _pattern(text: str) -> re.Pattern[str] | None:
 def _english(word: str) -> str:
     """A light English stemmer: plural, -ing, -ed, -ly, -er, -ion and adjective endings."""
     word = _IRREGULAR.get(word, word)
-    if word.endswith("'s"):
-        word = word[:-2]
+    word = word.removesuffix("'s")
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
@@ -323,5 +326,7 @@ def readable_letters(folded: str) -> bool:
     """Are there letters of a script for which there is language data? True for a text without letters."""
     sample = folded[:_SAMPLE_CHARS]
     letters = len(_LETTER.findall(sample))
-    known = sum(char in _LATIN for char in sample) + sum(len(pattern.findall(sample)) for code, pattern in _SCRIPTS if code in LANGUAGES)
+    known = sum(char in _LATIN for char in sample) + sum(
+        len(pattern.findall(sample)) for code, pattern in _SCRIPTS if code in LANGUAGES
+    )
     return known * 2 >= letters

@@ -19,20 +19,60 @@ from ledger.facts.units import Unit
 DIGITS_MAX = 40
 """Longer runs of digits are no measured values; converting them would cost quadratic time."""
 
+NUMBERS_MAX = 48
+"""Numbers read of one sentence; one with more is a listing, and reading on would cost far more than its worth."""
+
 _NUM = r"\d{1,3}(?:(?:,\d{3})+(?![\d,])(?:\.\d+)?|(?:\.\d{3})+(?!\d)(?:,\d+)?|(?:['\u00a0 ]\d{3})+(?!\d)(?:[.,]\d+)?)|\d+(?:[.,]\d+)?"
-_START = re.compile(rf"(?<![{WORD}.])(?P<cur>[$€£¥₹₩₺₽]\s?|(?:usd|eur|gbp|chf|pln|sek|jpy)\s)?(?P<sign>(?:(?<![{WORD})\]])[+-])?)(?P<num>{_NUM})")
+_START = re.compile(
+    rf"(?<![{WORD}.])(?P<cur>[$€£¥₹₩₺₽]\s?|(?:usd|eur|gbp|chf|pln|sek|jpy)\s)?(?P<sign>(?:(?<![{WORD})\]])[+-])?)(?P<num>{_NUM})"
+)
 _MORE = re.compile(_NUM)
 _OPERATOR = re.compile(r"(>=|<=|=>|=<|≥|≤|>|<|~|≈|±|==)\s*$")
-_OPS = {">=": ">=", "=>": ">=", "≥": ">=", "<=": "<=", "=<": "<=", "≤": "<=", ">": ">", "<": "<", "~": "~", "≈": "~", "±": "±", "==": ""}
+_OPS = {
+    ">=": ">=",
+    "=>": ">=",
+    "≥": ">=",
+    "<=": "<=",
+    "=<": "<=",
+    "≤": "<=",
+    ">": ">",
+    "<": "<",
+    "~": "~",
+    "≈": "~",
+    "±": "±",
+    "==": "",
+}
 _PAIR = re.compile(rf"\s*(?:,|and|&&|;)?\s*(>=|<=|≥|≤|>|<)\s*({_NUM})")
 _RANGE = re.compile(rf"\s?(?:-|~|\.\.\.?|\u2026)\s?(?={_NUM})|\s([{WORD}]+)\s(?={_NUM})")
 _UNIT = re.compile(rf"(\s|-)?(°[CFc]?|[%‰€$£¥₹₩₺₽]|[A-Za-zµμ²³{WORD}]+(?:/[A-Za-z]+)?)")
 _SCALE = {"k": 1000, "K": 1000, "M": 10**6, "bn": 10**9, "mio": 10**6, "B": 10**9}
 _WORDS_BACK = re.compile(rf"[{WORD}'.~]+")
 _NEXT_WORD = re.compile(rf"\s?-?\s?([{WORD}'-]+)")
-_TIMES_WORDS = frozenset({"times", "mal", "veces", "fois", "volte", "vezes", "keer", "ganger", "razy", "раз", "раза", "kez", "번", "回", "次"})
+_TIMES_WORDS = frozenset(
+    {"times", "mal", "veces", "fois", "volte", "vezes", "keer", "ganger", "razy", "раз", "раза", "kez", "번", "回", "次"}
+)
 _SPACED_NOT_UNITS = frozenset({"A", "t", "M", "in", "am", "is", "as"})
-_SINGLE_WORDS = frozenset({"a", "an", "in", "to", "pt", "lb", "second", "quarter", "sec", "em", "min", "dag", "lat", "an", "ans", "ora", "mes", "ora", "d"})
+_SINGLE_WORDS = frozenset(
+    {
+        "a",
+        "an",
+        "in",
+        "to",
+        "pt",
+        "lb",
+        "second",
+        "quarter",
+        "sec",
+        "em",
+        "min",
+        "dag",
+        "lat",
+        "ans",
+        "ora",
+        "mes",
+        "d",
+    }
+)
 
 
 _DIGIT = re.compile("[0-9]")
@@ -100,7 +140,9 @@ def decimal(text: str, comma: bool) -> Fraction | None:
     return Fraction(text)
 
 
-def find_numbers(original: str, folded: str, start: int, end: int, language: Language, taken: list[tuple[int, int]]) -> list[Number]:
+def find_numbers(
+    original: str, folded: str, start: int, end: int, language: Language, taken: list[tuple[int, int]]
+) -> list[Number]:
     """The numbers of `[start, end)` outside the `taken` ranges (dates, identifiers), in order. Digits and number words."""
     found: list[Number] = []
     cursor = start
@@ -118,6 +160,8 @@ def find_numbers(original: str, folded: str, start: int, end: int, language: Lan
             if number is not None:
                 found.append(number)
                 cursor = number.end
+                if len(found) >= NUMBERS_MAX:
+                    return found
     if language.number_words and _word_hint(language.code).search(folded, start, end):
         found += _word_numbers(original, folded, start, end, language, [*taken, *((n.start, n.end) for n in found)])
         found = _outermost(sorted(found))
@@ -143,7 +187,17 @@ def _read(original: str, folded: str, m: re.Match[str], end: int, language: Lang
     if _glued(original, folded, m, end):
         return None
     currency = units.unit_of(m["cur"].strip().upper(), True) if m["cur"] else None
-    return _finish(original, folded, m.start("cur") if m["cur"] else m.start("sign"), m.end(), end, value, currency, language, len(re.sub(r"\D", "", m["num"], flags=re.ASCII)))
+    return _finish(
+        original,
+        folded,
+        m.start("cur") if m["cur"] else m.start("sign"),
+        m.end(),
+        end,
+        value,
+        currency,
+        language,
+        len(re.sub(r"\D", "", m["num"], flags=re.ASCII)),
+    )
 
 
 _GLUED = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -165,7 +219,15 @@ _DIMENSION = re.compile(r"[x\u00d7]\d")
 
 
 def _finish(
-    original: str, folded: str, start: int, at: int, end: int, value: Fraction, unit: Unit | None, language: Language, digits: int
+    original: str,
+    folded: str,
+    start: int,
+    at: int,
+    end: int,
+    value: Fraction,
+    unit: Unit | None,
+    language: Language,
+    digits: int,
 ) -> Number | None:
     """What stands around a number: bound before, second value of a range or pair, scale, unit, rate, bound after."""
     op, op_start = _bound_before(folded, start, language)
@@ -183,9 +245,15 @@ def _finish(
         second = _MORE.match(folded, spread.end(), end)
         right = decimal(second[0], language.decimal_comma) if second else None
         after_second = folded[second.end() : second.end() + 1] if second else ""
-        if second and right is not None and not (after_second == "-" and folded[second.end() + 1 : second.end() + 2].isdecimal()):
+        if (
+            second
+            and right is not None
+            and not (after_second == "-" and folded[second.end() + 1 : second.end() + 2].isdecimal())
+        ):
             if spread[1] is not None and spread[1] in language.of:
-                return _with_noun(Number(op_start, second.end(), op, f"{show(value)} of {show(right)}", "", 3), folded, end, language)
+                return _with_noun(
+                    Number(op_start, second.end(), op, f"{show(value)} of {show(right)}", "", 3), folded, end, language
+                )
             if right > value or spread[1] is None:
                 high, at = right, second.end()
     scale, at = _scale(original, at, end, language, folded)
@@ -211,19 +279,31 @@ def _assemble(
     text = show(low)
     if high is not None:
         top = high * scale * factor
-        text = f"{'[' if op != '>' else '('}{show(low)},{show(top)}{']' if high_op == '<=' else ')'}" if high_op else f"{show(low)}..{show(top)}"
+        text = (
+            f"{'[' if op != '>' else '('}{show(low)},{show(top)}{']' if high_op == '<=' else ')'}"
+            if high_op
+            else f"{show(low)}..{show(top)}"
+        )
         op = "" if high_op else op
     if rate is not None:
         window = rate_base[0] == "#"
         base = f"{base}/{rate_base[-1] if not window else rate_base[1:]}" if not window else base
-        text = show(low / rate) if high is None and not window else f"{text} per {show(rate)} {rate_base.lstrip('#')}" if window else f"{text} per {show(rate)}"
+        text = (
+            show(low / rate)
+            if high is None and not window
+            else f"{text} per {show(rate)} {rate_base.lstrip('#')}"
+            if window
+            else f"{text} per {show(rate)}"
+        )
         at = rate_end
     if not op and not high_op:
         op, at = _bound_after(folded, max(at, noun[1] if noun else at), at, end, language)
     counted = noun is not None and noun_word not in _TIMES_WORDS
     size = 3 if base or op or high is not None or rate is not None else 2 if digits >= 4 else 1
     value_text = f"{text} {base}".strip()
-    return Number(start, at, op, value_text, base, size, noun[0] if counted and noun else -1, noun[1] if counted and noun else -1)
+    return Number(
+        start, at, op, value_text, base, size, noun[0] if counted and noun else -1, noun[1] if counted and noun else -1
+    )
 
 
 def _with_noun(number: Number, folded: str, end: int, language: Language) -> Number:
@@ -313,9 +393,15 @@ def _rate(original: str, folded: str, at: int, end: int, language: Language) -> 
     m = _PER.match(folded, at, end)
     if not m or (m[1] is not None and m[1] not in language.per):
         return None, "", at
-    inner = _MORE.match(folded, m.end(), end) or (_word_pattern(language.code).match(folded, m.end(), end) if language.number_words else None)
+    inner = _MORE.match(folded, m.end(), end) or (
+        _word_pattern(language.code).match(folded, m.end(), end) if language.number_words else None
+    )
     unit, unit_end = _unit(original, " " * 0 + folded, inner.end() if inner else m.end(), end)
-    if unit is None or unit.base not in {"s", "month", "workday", "B", "g", "L", "m"} or (m[1] in {"a", "an"} and unit.base not in {"s", "month"}):
+    if (
+        unit is None
+        or unit.base not in {"s", "month", "workday", "B", "g", "L", "m"}
+        or (m[1] in {"a", "an"} and unit.base not in {"s", "month"})
+    ):
         return None, "", at
     if inner:
         amount = decimal(inner[0], language.decimal_comma) if inner[0][0] in "0123456789" else _word_value(inner[0], language)
@@ -340,7 +426,9 @@ def _word_pattern(code: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![{WORD}.-])(?:{names})(?:{join}(?:{names}))*(?![{WORD}])")
 
 
-def _word_numbers(original: str, folded: str, start: int, end: int, language: Language, taken: list[tuple[int, int]]) -> list[Number]:
+def _word_numbers(
+    original: str, folded: str, start: int, end: int, language: Language, taken: list[tuple[int, int]]
+) -> list[Number]:
     found: list[Number] = []
     skip_to = start
     for m in _word_pattern(language.code).finditer(folded, start, end):
@@ -351,17 +439,25 @@ def _word_numbers(original: str, folded: str, start: int, end: int, language: La
             continue
         at = m.end()
         high = _WORD_RANGE.match(folded, at, end)
-        top = _word_pattern(language.code).match(folded, high.end(), end) if high and (high[1] is None or high[1] in language.to) else None
+        top = (
+            _word_pattern(language.code).match(folded, high.end(), end)
+            if high and (high[1] is None or high[1] in language.to)
+            else None
+        )
         top_value = _word_value(top[0], language) if top else None
         if top and top_value is not None and top_value > value and high and high[1] != "and":
             unit, unit_end = _unit(original, folded, top.end(), end)
             op, op_start = _bound_before(folded, m.start(), language)
-            number: Number | None = _assemble(folded, original, op_start, unit_end if unit else top.end(), end, op, value, top_value, "", 1, unit, language, 1)
+            number: Number | None = _assemble(
+                folded, original, op_start, unit_end if unit else top.end(), end, op, value, top_value, "", 1, unit, language, 1
+            )
         else:
             number = _finish(original, folded, m.start(), at, end, value, None, language, 4 if value >= 1000 else 1)
         if number is not None:
             found.append(number)
             skip_to = number.end
+            if len(found) >= NUMBERS_MAX:
+                break
     return found
 
 

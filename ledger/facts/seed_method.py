@@ -17,13 +17,18 @@ UNITS_MIN, UNITS_MAX = 25, 400
 THRESHOLD = Fraction(3, 5)
 
 _PATTERNS = (
-    ("decided", re.compile(r"\b(?:decided|decide to|chose|choosing|opted for|we'?ll use|going with)\b", re.IGNORECASE | re.ASCII)),
+    (
+        "decided",
+        re.compile(r"\b(?:decided|decide to|chose|choosing|opted for|we'?ll use|going with)\b", re.IGNORECASE | re.ASCII),
+    ),
     ("rejected", re.compile(r"\b(?:instead of|rejected|ruled out|won'?t|will not|not going to)\b", re.IGNORECASE | re.ASCII)),
     ("reason", re.compile(r"\bbecause\b", re.IGNORECASE | re.ASCII)),
 )
 _CUT = re.compile(r"(?<=[.!?])\s+|[\r\n]+")
 _TOKEN = re.compile(r"[a-z0-9]+")
-_STOPWORDS = frozenset("the a an and or of to in is are was were be been it this that for on with as at by from".split()) - {"from"}
+_STOPWORDS = frozenset("the a an and or of to in is are was were be been it this that for on with as at by from".split()) - {
+    "from"
+}
 
 
 class SeedSentence(NamedTuple):

@@ -111,7 +111,9 @@ class SummaryText:
             clause = next((c for c in sentence.clauses if c.start <= item.start < c.end), None)
             near = _flat(near_tokens(sentence, index[item.start])) if item.start in index else frozenset()
             around = (_flat(clause.tokens) | label_keys) if clause is not None and len(clause.content) > 2 else every
-            self.numbers.setdefault(item.unit, []).append(Place(item.start, max(item.end, item.noun_end), op, item.value, item.unit, near | label_keys, around, part))
+            self.numbers.setdefault(item.unit, []).append(
+                Place(item.start, max(item.end, item.noun_end), op, item.value, item.unit, near | label_keys, around, part)
+            )
         for date in sentence.dates:
             part = next((p for s, e, p in spans if s <= date.start < e), -1)
             near = _flat(near_tokens(sentence, index[date.start])) if date.start in index else frozenset()
@@ -123,7 +125,19 @@ class SummaryText:
         keys = _flat(clause.content) | _flat(labels)
         at = len(self.parts)
         self.parts.append(
-            Part(clause.start, clause.end, clause.sign, clause.quantifier, clause.hedge, clause.flags, clause.excepted, keys, sentence, clause.negated, len(clause.content))
+            Part(
+                clause.start,
+                clause.end,
+                clause.sign,
+                clause.quantifier,
+                clause.hedge,
+                clause.flags,
+                clause.excepted,
+                keys,
+                sentence,
+                clause.negated,
+                len(clause.content),
+            )
         )
         self.sentence_parts[sentence].append(at)
         for key in sorted(keys):
@@ -153,6 +167,8 @@ class SummaryText:
 
     def find(self, value: str) -> tuple[int, int] | None:
         """Where exactly these characters stand as a whole: not inside a longer name. A longer path that ends in them counts."""
+        if not value:
+            return None
         at = self.text.find(value)
         tries = 0
         while at >= 0 and tries < 64:
@@ -183,7 +199,11 @@ def _edge_before(text: str, at: int, value: str) -> bool:
     if before == "/":
         return value[0] not in "/~." and not text[at - 2 : at - 1] == "." and not text[max(0, at - 3) : at] == "../"
     if before in "-.@#$\\":
-        return before == "." and text[at - 2 : at - 1] in {".", " ", ""} or (before == "-" and text[at - 2 : at - 1] in {" ", "\n", "\u2014"})
+        return (
+            (before == "."
+            and text[at - 2 : at - 1] in {".", " ", ""})
+            or (before == "-" and text[at - 2 : at - 1] in {" ", "\n", "\u2014"})
+        )
     return not _is_name_char(before) or not _is_name_char(value[0]) or (ord(before) > 0x2FF and value[0].isascii())
 
 

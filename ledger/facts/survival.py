@@ -24,6 +24,7 @@ ENOUGH_LONG = (1, 2)
 
 LONG_WORDS = 8
 
+
 class Finding(msgspec.Struct, frozen=True):
     """How one fact fared. `start`, `end`: where it stands in the summary, or what stands there instead; code points."""
 
@@ -115,7 +116,9 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     same_bound = [item for item in exact if item[1].op == op] or exact
     score, place = max(same_bound, key=lambda item: item[0])
     spoken = bool(near or rest)
-    if best_other > score and (score < 4 or any(s > score and _near_hits(p, near) > _near_hits(place, near) for s, p in others)):
+    if best_other > score and (
+        score < 4 or any(s > score and _near_hits(p, near) > _near_hits(place, near) for s, p in others)
+    ):
         return Finding("changed", place.start, place.end)
     if fact.subject and score == 0 and spoken:
         return MISSING
@@ -127,7 +130,9 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
         if {op, place.op} <= {"", "=="}:
             return Finding("equivalent", place.start, place.end)
         return Finding("changed", place.start, place.end, quantifier="changed" if op and op != "~" else "n/a")
-    return Finding("equivalent" if fact.context else "verbatim", place.start, place.end, quantifier="kept" if op in {"<=", ">="} else "n/a")
+    return Finding(
+        "equivalent" if fact.context else "verbatim", place.start, place.end, quantifier="kept" if op in {"<=", ">="} else "n/a"
+    )
 
 
 def _quantified_away(fact: Fact, near: list[tuple[str, ...]], rest: list[tuple[str, ...]], summary: SummaryText) -> Finding:
@@ -164,7 +169,13 @@ def _unit_of(value: str) -> str:
 
 
 def _is_date(value: str) -> bool:
-    return (value[:1] in "-+?T" or value[:4].isdecimal()) and any(char.isdecimal() for char in value) and len(value) <= 48 and value[:1] != " " and " " not in value
+    return (
+        (value[:1] in "-+?T" or value[:4].isdecimal())
+        and any(char.isdecimal() for char in value)
+        and len(value) <= 48
+        and value[:1] != " "
+        and " " not in value
+    )
 
 
 def _date(fact: Fact, summary: SummaryText) -> Finding:
@@ -177,7 +188,11 @@ def _date(fact: Fact, summary: SummaryText) -> Finding:
         found += [(_closeness(place, near, rest), place) for place in summary.date_values.get(value, ())]
         if not found:
             found += [(_closeness(p, near, rest), p) for p in summary.dates if _more_exact(value, p.value)]
-    others = [(_closeness(place, near, rest), place) for place in summary.dates if all(place is not item[1] for item in found) and place.value[:1] == fact.value[:1]]
+    others = [
+        (_closeness(place, near, rest), place)
+        for place in summary.dates
+        if all(place is not item[1] for item in found) and place.value[:1] == fact.value[:1]
+    ]
     other = max(others, key=lambda item: item[0], default=None)
     if not found:
         return Finding("changed", other[1].start, other[1].end) if other is not None and other[0] >= 2 else MISSING
@@ -190,7 +205,7 @@ def _date(fact: Fact, summary: SummaryText) -> Finding:
 def _more_exact(value: str, other: str) -> bool:
     """`--12-09` is held by `2026-12-09`, `2026-12-09` by `2026-12-09T17:00`; never the other way round."""
     if value.startswith("--"):
-        return "T" not in value and len(other) >= 10 and other[4:10] == value[1:] or ("T" in value and other[4:] == value[1:])
+        return ("T" not in value and len(other) >= 10 and other[4:10] == value[1:]) or ("T" in value and other[4:] == value[1:])
     return "T" not in value and len(value) == 10 and other.startswith(value + "T")
 
 
@@ -249,7 +264,9 @@ def _judge(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryTex
     return min(findings, key=lambda item: (rank[item[1].outcome], -item[0]))[1]
 
 
-def _compare(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryText, main: int, window: list[int]) -> tuple[int, Finding]:
+def _compare(
+    fact: Fact, words: list[_Word], marks: list[str], summary: SummaryText, main: int, window: list[int]
+) -> tuple[int, Finding]:
     parts = [summary.parts[at] for at in window]
     covered = plain = matched = 0
     main_sign = summary.parts[main].sign
@@ -289,7 +306,20 @@ def _compare(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryT
         if covered * 2 >= total and covered >= 2:
             return covered, Finding("changed", start, end) if fact.cls != "narrative" else MISSING
         return covered, MISSING
-    return covered, _verdict(fact, marks, summary, parts, part, main_sign, missing_hard or order_turned, covered == total, sum(word.weight > 0 for word in words), matched, start, end)
+    return covered, _verdict(
+        fact,
+        marks,
+        summary,
+        parts,
+        part,
+        main_sign,
+        missing_hard or order_turned,
+        covered == total,
+        sum(word.weight > 0 for word in words),
+        matched,
+        start,
+        end,
+    )
 
 
 def _turned(key: str) -> str:
@@ -322,7 +352,9 @@ def _verdict(
         return Finding("changed", start, end, hedge="stripped")
     if "%imp" in marks and all(p.flags & lx.MAY and not p.flags & lx.MUST for p in parts) and not any(p.negated for p in parts):
         return Finding("weakened", start, end, polarity, quantifier, hedge)
-    return Finding("verbatim" if whole and fact.value in summary.normal else "equivalent", start, end, polarity, quantifier, hedge)
+    return Finding(
+        "verbatim" if whole and fact.value in summary.normal else "equivalent", start, end, polarity, quantifier, hedge
+    )
 
 
 def _quantifier(fact: Fact, parts: list[Part], excepted: bool) -> Literal["kept", "changed", "n/a"]:

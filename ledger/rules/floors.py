@@ -5,7 +5,9 @@ Ratios are exact pairs of integers and are compared by cross-multiplication; no 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 import msgspec
 
@@ -27,6 +29,14 @@ FLOORS: Mapping[FactClass, Ratio] = {
 """F1: floors by class before any policy. A decision has its floor only in the user's own words (`floor_of`)."""
 
 REASON_FLOOR: Ratio = (2, 5)
+
+
+def ratio_of(text: str) -> Ratio | None:
+    """F1: a floor as policy writes it, `2/5` or `0.4`, between 0 and 1 and exact; None for anything else."""
+    if not re.fullmatch(r"[0-9]{1,9}/[1-9][0-9]{0,8}|[01](\.[0-9]{1,9})?", text, re.ASCII):
+        return None
+    floor = Fraction(text)
+    return (floor.numerator, floor.denominator) if floor <= 1 else None
 
 
 def at_least(fidelity: Ratio, floor: Ratio) -> bool:

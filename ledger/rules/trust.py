@@ -1,9 +1,10 @@
-"""Trust (rules T1 to T4, seed 1): what may be said of a scope's retrieval. Exact decimals and counts, no float."""
+"""Trust (rules T1 to T4, seed 1): what may be said of a scope's retrieval. Exact ratios and counts, no float."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Literal
 
 from schemas.ids import digest
@@ -13,7 +14,7 @@ TrustState = Literal["lossless", "degraded", "unknown"]
 AUDIT_WINDOW = 50
 """T2: compactions that one passed audit vouches for (seed 1's text). A larger window trusts older evidence."""
 
-HIT_RATE_RISE_MAX = Decimal("0.15")
+HIT_RATE_RISE_MAX = Fraction(15, 100)
 """T1: largest relative rise over one pass that is not suspicious (seed 1). A collapsed index matches more, not less."""
 
 
@@ -36,16 +37,27 @@ def trust(
     return ("unknown", tuple(reasons)) if reasons else ("lossless", ())
 
 
-def hit_rate_change(before: str, after: str) -> Decimal | None:
-    """T1: relative change of the hit rate over one pass, or None without two rates that compare."""
-    try:
-        old, new = Decimal(before), Decimal(after)
-    except InvalidOperation:
+def rate_of(text: str) -> Fraction | None:
+    """T1: a hit rate as publishers write it, a decimal between 0 and 1; None for anything else."""
+    if not re.fullmatch(r"[01](\.[0-9]{1,18})?", text, re.ASCII):
         return None
-    return (new - old) / old if old > 0 else None
+    rate = Fraction(text)
+    return rate if rate <= 1 else None
 
 
-def is_jump(change: Decimal | None) -> bool:
+def hit_rate_change(before: str, after: str) -> Fraction | None:
+    """T1: relative change of the hit rate over one pass, exact, or None without two rates that compare."""
+    old, new = rate_of(before), rate_of(after)
+    return (new - old) / old if old and new is not None else None
+
+
+def as_decimal(change: Fraction) -> str:
+    """A change for people, rounded to four places, half to even."""
+    whole = round(change * 10_000)
+    return f"{'-' if whole < 0 else ''}{abs(whole) // 10_000}.{abs(whole) % 10_000:04}"
+
+
+def is_jump(change: Fraction | None) -> bool:
     """T1: a hit rate that rises by more than 15 % over one pass is a red flag, not a green one."""
     return change is not None and change > HIT_RATE_RISE_MAX
 

@@ -12,8 +12,6 @@ Microcompactions clear tool results without a summary and are no round; `summary
 
 from __future__ import annotations
 
-import msgspec
-
 from ledger.transcripts.claude_rounds import HELD_ITEMS_MAX, Chain, Told
 from ledger.transcripts.claude_shapes import AgentProgress, Line, MessageBody, attachment_text, is_hollow, pieces_of
 from ledger.transcripts.decoding import DECODE_FAULTS, LineDecoder
@@ -35,8 +33,6 @@ from ledger.transcripts.texts import Piece, fingerprint, summary_state, text_of
 from ledger.transcripts.window import Live
 
 READ_TYPES = frozenset({"user", "assistant", "system", "attachment"})
-
-_agent_progress = msgspec.json.Decoder(AgentProgress)
 
 
 class ClaudeCodeReader:
@@ -98,12 +94,13 @@ class ClaudeCodeReader:
             if value.subtype == "compact_boundary":
                 self._boundary(chain, value, at, out)
         elif kind == "attachment":
-            role, text = attachment_text(value.attachment)
-            if text:
-                self._record(chain, uuid, [(role, text, ())], at, out, value.timestamp)
+            if value.attachment is not None:
+                role, text = attachment_text(value.attachment)
+                if text:
+                    self._record(chain, uuid, [(role, text, ())], at, out, value.timestamp)
         elif kind == "progress":
-            if b'"agent_progress"' in bytes(value.data):
-                self._agent_progress(value, at, out)
+            if isinstance(value.data, AgentProgress) and value.data.type == "agent_progress":
+                self._agent_progress(value, value.data, at, out)
         elif message is None:
             self._lines.report(at, "unexpected_shape")
         elif value.isCompactSummary:
@@ -216,18 +213,14 @@ class ClaudeCodeReader:
         chain.window.entries.append(Live(uuid, keys, at.number, counts, spoken))
         return True
 
-    def _agent_progress(self, value: Line, at: PhysicalLine, out: list[Item]) -> None:
+    def _agent_progress(self, value: Line, data: AgentProgress, at: PhysicalLine, out: list[Item]) -> None:
         """A sub-agent's message as its parent's file repeats it; the sub-agent's own file has it under the same uuid."""
-        try:
-            progress = _agent_progress.decode(value.data)
-        except msgspec.DecodeError:
-            return
-        line = progress.message
-        if progress.type != "agent_progress" or not progress.agentId or line is None or line.message is None or not line.uuid:
+        line = data.message
+        if not data.agentId or line is None or line.message is None or not line.uuid:
             return
         pieces = pieces_of(line.message.content, assistant=line.type == "assistant", injected=False)
         if pieces:
-            chain = self._agent(self._session or "", progress.agentId, value, out)
+            chain = self._agent(self._session or "", data.agentId, value, out)
             response = line.message.id if line.type == "assistant" else None
             self._record(chain, line.uuid, pieces, at, out, line.timestamp, line.message.model or "", response)
 

@@ -7,6 +7,9 @@ import msgspec
 from ledger.transcripts.texts import Content, Piece, action_of, call_text, is_injected, raw_text, result_text
 from schemas.records import Role
 
+NOTHING = msgspec.Raw(b"")
+"""A field that is not there."""
+
 
 class Usage(msgspec.Struct, gc=False):
     """Token counts of one response; repeated on each of its lines."""
@@ -55,6 +58,43 @@ class CompactMetadata(msgspec.Struct, gc=False):
     preservedMessages: Preserved | None = None  # noqa: N815
 
 
+class AgentLine(msgspec.Struct, gc=False):
+    """A sub-agent's line inside a progress line."""
+
+    type: str = ""
+    uuid: str | None = None
+    timestamp: str | None = None
+    message: MessageBody | None = None
+
+
+class AgentProgress(msgspec.Struct, gc=False):
+    """The `data` of a progress line of type `agent_progress`."""
+
+    type: str = ""
+    agentId: str | None = None  # noqa: N815
+    message: AgentLine | None = None
+
+
+class Attachment(msgspec.Struct, gc=False):
+    """The `attachment` of an attachment line, whatever its type: the same field has another shape in another type."""
+
+    type: str = ""
+    content: msgspec.Raw = NOTHING
+    text: msgspec.Raw = NOTHING
+    snippet: msgspec.Raw = NOTHING
+    prompt: msgspec.Raw = NOTHING
+    skills: msgspec.Raw = NOTHING
+    addedBlocks: msgspec.Raw = NOTHING  # noqa: N815
+    commandMode: msgspec.Raw = NOTHING  # noqa: N815
+
+
+class AttachedFile(msgspec.Struct, gc=False):
+    """A file, a memory or a skill whose text was put into the window; files nest their text once more."""
+
+    content: str | None = None
+    file: msgspec.Raw = NOTHING
+
+
 class Line(msgspec.Struct, gc=False):
     """One line. Fields that decide nothing here are not named, so that they may change."""
 
@@ -73,56 +113,11 @@ class Line(msgspec.Struct, gc=False):
     version: str | None = None
     message: MessageBody | None = None
     compactMetadata: CompactMetadata | None = None  # noqa: N815
-    attachment: msgspec.Raw = msgspec.Raw(b"")
-    data: msgspec.Raw = msgspec.Raw(b"")
+    attachment: Attachment | None = None
+    data: AgentProgress | list[msgspec.Raw] | str | int | float | bool | None = None
 
 
-class AgentLine(msgspec.Struct, gc=False):
-    """A sub-agent's line inside a progress line."""
-
-    type: str = ""
-    uuid: str | None = None
-    timestamp: str | None = None
-    message: MessageBody | None = None
-
-
-class AgentProgress(msgspec.Struct, gc=False):
-    """The `data` of a progress line of type `agent_progress`."""
-
-    type: str = ""
-    agentId: str | None = None  # noqa: N815
-    message: AgentLine | None = None
-
-
-class Skill(msgspec.Struct, gc=False):
-    """A skill whose text was put into the window."""
-
-    content: str | None = None
-
-
-class AttachedFile(msgspec.Struct, gc=False):
-    """A file, or memory, whose text was put into the window."""
-
-    content: str | None = None
-    file: msgspec.Raw = msgspec.Raw(b"")
-
-
-class Attachment(msgspec.Struct, gc=False):
-    """The `attachment` of an attachment line, whatever its type."""
-
-    type: str = ""
-    content: msgspec.Raw = msgspec.Raw(b"")
-    text: str | None = None
-    snippet: str | None = None
-    prompt: msgspec.Raw = msgspec.Raw(b"")
-    commandMode: str | None = None  # noqa: N815
-    skills: list[Skill] | None = None
-    addedBlocks: list[str] | None = None  # noqa: N815
-
-
-_agent_progress = msgspec.json.Decoder(AgentProgress)
-_attachment = msgspec.json.Decoder(Attachment)
-_attached = msgspec.json.Decoder(str | list[str] | AttachedFile | None)
+_attached = msgspec.json.Decoder(str | list[str | AttachedFile] | AttachedFile | None)
 _file = msgspec.json.Decoder(AttachedFile)
 
 
@@ -176,31 +171,31 @@ def is_hollow(content: Content) -> bool:
     )
 
 
-def attachment_text(raw: msgspec.Raw) -> tuple[Role, str]:
+def attachment_text(value: Attachment) -> tuple[Role, str]:
     """What an attachment put into the window. A prompt that the user typed while the agent was busy is the user's own words."""
-    try:
-        value = _attachment.decode(raw)
-        if value.type == "queued_command":
-            text = raw_text(value.prompt)
-            own = value.commandMode in {None, "prompt"} and not is_injected(text)
-            return ("user" if own else "system"), text if text.strip() else ""
-        texts = [value.text or "", value.snippet or "", *(value.addedBlocks or ())]
-        texts += [skill.content or "" for skill in value.skills or ()]
-        if bytes(value.content):
-            texts += _attached_texts(value.content)
-    except msgspec.DecodeError:
-        return "system", ""
+    if value.type == "queued_command":
+        text = raw_text(value.prompt)
+        own = bytes(value.commandMode) in {b"", b"null", b'"prompt"'} and not is_injected(text)
+        return ("user" if own else "system"), text if text.strip() else ""
+    texts: list[str] = []
+    for raw in (value.text, value.snippet, value.addedBlocks, value.skills, value.content):
+        if raw is not NOTHING:
+            texts += _attached_texts(raw)
     return "system", "\n\n".join(text for text in texts if text.strip())
 
 
 def _attached_texts(raw: msgspec.Raw) -> list[str]:
+    """The texts of one field: a string, a list of strings or of objects with a text, or a file. Anything else has none."""
     try:
         content = _attached.decode(raw)
-        if isinstance(content, AttachedFile):
-            inner = _file.decode(content.file) if bytes(content.file) else content
-            return [inner.content or ""]
+        parts = content if isinstance(content, list) else [content]
+        return [_text_of(part) for part in parts if part is not None]
     except msgspec.DecodeError:
         return []
-    if content is None:
-        return []
-    return [content] if isinstance(content, str) else content
+
+
+def _text_of(part: str | AttachedFile) -> str:
+    if isinstance(part, str):
+        return part
+    inner = _file.decode(part.file) if part.file is not NOTHING else part
+    return inner.content or ""

@@ -202,8 +202,8 @@ class CodexReader:
             self._record(value, own_id or f"{self._messages}", pieces, at, out, named=own_id is not None)
         elif kind == "agent_message":
             text = text_of(payload.content)
-            if text.strip() and own_id:
-                self._record(value, own_id, [("system", text, ())], at, out, named=True)
+            if text.strip():
+                self._record(value, own_id or self._ordinal(), [("system", text, ())], at, out, named=own_id is not None)
         elif kind in _CALLS:
             name, arguments = call_of(kind, payload)
             native = own_id or payload.call_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import msgspec
 
@@ -16,7 +16,7 @@ from ledger.transcripts.model import Item
 SAMPLE_BYTES = 256 << 10
 """How much of a file is looked at to tell its format. Longer first lines exist (a Codex header has up to 48 KB)."""
 
-SAMPLE_OBJECTS_MAX = 64
+SAMPLE_LINES_MAX = 64
 
 Fields = dict[str, msgspec.Raw]
 
@@ -44,8 +44,8 @@ class Reader(Protocol):
 class Format(msgspec.Struct, frozen=True, kw_only=True):
     """One transcript format. It must not guess: a file is claimed by one format or by none.
 
-    `claims_line` looks at the fields of one of a file's first lines. `claims_file` is for a format that is one document, and looks
-    at the first bytes; such a reader keeps the lines that it is fed and parses them when it finishes.
+    `claims_line` looks at the fields of one of a file's first lines. `claims_file` is for a format that is one document, and
+    looks at the first bytes; such a reader keeps the lines that it is fed and parses them when it finishes.
     """
 
     name: str
@@ -62,19 +62,35 @@ def text_field(fields: Fields, name: str) -> str | None:
         return None
 
 
-def first_objects(raw: bytes) -> Iterator[Fields]:
-    """The objects on the first readable lines of a file that begins with `raw`."""
-    for line in islice(lines_of(BytesIO(raw)), SAMPLE_OBJECTS_MAX):
+def _objects(lines: Iterable[PhysicalLine]) -> Iterator[Fields]:
+    """The objects among the first readable lines."""
+    for line in islice(lines, SAMPLE_LINES_MAX):
         try:
             yield _fields.decode(line.raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
 
 
-def detect(raw: bytes, formats: Sequence[Format]) -> Format | None:
-    """The format of a file that begins with `raw`, or None."""
-    for fields in first_objects(raw):
+def _claimed(lines: Iterable[PhysicalLine], formats: Sequence[Format]) -> Format | None:
+    for fields in _objects(lines):
         for known in formats:
             if known.claims_line is not None and known.claims_line(fields):
                 return known
-    return next((known for known in formats if known.claims_file is not None and known.claims_file(raw)), None)
+    return None
+
+
+def detect(file: BinaryIO, formats: Sequence[Format]) -> Format | None:
+    """The format of a file that stands at its first byte, or None; where it stands afterwards is open.
+
+    The first `SAMPLE_BYTES` decide, unless they end inside a line that begins like an object: then that line and those behind
+    it are looked at too, since a session can begin with a pasted text of megabytes.
+    """
+    raw = file.read(SAMPLE_BYTES)
+    known = _claimed(lines_of(BytesIO(raw)), formats)
+    if known is None:
+        known = next((one for one in formats if one.claims_file is not None and one.claims_file(raw)), None)
+    start = raw.rfind(b"\n") + 1
+    if known is None and len(raw) == SAMPLE_BYTES and raw[start:].lstrip().startswith(b"{"):
+        file.seek(start)
+        known = _claimed(lines_of(file), formats)
+    return known

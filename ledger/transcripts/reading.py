@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Self
 
 from ledger.transcripts.claude_code import FORMAT as CLAUDE_CODE
 from ledger.transcripts.codex import FORMAT as CODEX
 from ledger.transcripts.files import open_regular
-from ledger.transcripts.formats import SAMPLE_BYTES, Format, UnsupportedTranscript, detect
+from ledger.transcripts.formats import Format, UnsupportedTranscript, detect
 from ledger.transcripts.lines import LINE_BYTES_MAX, lines_of
 from ledger.transcripts.model import Item
 
@@ -18,8 +19,8 @@ FORMATS: tuple[Format, ...] = (CLAUDE_CODE, CODEX)
 
 
 def format_of(raw: bytes) -> Format | None:
-    """The format of a file that begins with `raw`, or None for an empty file and one that no reader knows."""
-    return detect(raw[:SAMPLE_BYTES], FORMATS)
+    """The format of a file that holds, or begins with, `raw`; None for an empty one and one that no reader knows."""
+    return detect(BytesIO(raw), FORMATS)
 
 
 class Transcript:
@@ -30,14 +31,16 @@ class Transcript:
         self.path = os.fspath(path)
         self._file = open_regular(Path(path))
         self._limit = line_bytes_max
-        head = self._file.read(SAMPLE_BYTES)
-        self._file.seek(0)
-        known = format_of(head)
+        known = detect(self._file, FORMATS)
         if known is None:
+            empty = not os.fstat(self._file.fileno()).st_size
             self._file.close()
-            what = "is empty" if not head.strip() else "is in no format that a reader knows"
             names = ", ".join(one.name for one in FORMATS)
-            raise UnsupportedTranscript(f"{self.path} {what}", hint=f"Formats that are read: {names}.")
+            raise UnsupportedTranscript(
+                f"{self.path} {'is empty' if empty else 'is in no format that a reader knows'}",
+                hint=f"Formats that are read: {names}.",
+            )
+        self._file.seek(0)
         self.format = known
 
     def items(self) -> Iterator[Item]:
@@ -45,7 +48,8 @@ class Transcript:
         reader = self.format.reader()
         feed = reader.feed
         for line in lines_of(self._file, self._limit):
-            yield from feed(line)
+            if found := feed(line):
+                yield from found
         yield from reader.finish()
 
     def close(self) -> None:

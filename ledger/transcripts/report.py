@@ -159,4 +159,6 @@ def inspect(path: str | os.PathLike[str]) -> InspectReport:
     no reader knows.
     """
     with Transcript(path) as transcript:
-        return report_of(transcript.path, transcript.format.name, transcript.items())
+        # A path is bytes on most systems, and not always text.
+        shown = os.fsencode(transcript.path).decode("utf-8", "backslashreplace")
+        return report_of(shown, transcript.format.name, transcript.items())

@@ -297,18 +297,21 @@ def split_text(text: str) -> list[str]:
     pieces: list[str] = []
     at = 0
     while at < len(text):
-        # No code point takes more than six bytes, and none less than one.
-        low, high = SPAN_TEXT_BYTES_MAX // 6, min(SPAN_TEXT_BYTES_MAX, len(text) - at)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if _fits(text[at : at + middle]) else (low, middle - 1)
-        size = min(low, len(text) - at)
+        size = _fitting(text[at : at + SPAN_TEXT_BYTES_MAX])
         if at + size < len(text):
             line_break = text.rfind("\n", at + size // 2, at + size)
             size = line_break + 1 - at if line_break >= 0 else size
         pieces.append(text[at : at + size])
         at += size
     return pieces
+
+
+def _fitting(text: str) -> int:
+    """How many code points of `text`, at least one, fit into one span."""
+    size = len(text.encode("utf-8", "replace")[:SPAN_TEXT_BYTES_MAX].decode("utf-8", "ignore"))
+    while (taken := len(msgspec.json.encode(text[:size]))) > SPAN_JSON_BYTES_MAX:
+        size = max(size * SPAN_JSON_BYTES_MAX // (taken + 64), 1)
+    return size
 
 
 def _fit_span(span: SpanRecorded) -> list[AnyRecord]:

@@ -22,7 +22,9 @@ _STYLES = {"page": "bold red", "ticket": "yellow", "info": "dim"}
 
 def alerts(
     follow: Annotated[bool, typer.Option("--follow", help="Go on with new ones until interrupted.")] = False,
-    since: Annotated[str | None, typer.Option("--since", metavar="T", help="Leave out older ones. ISO 8601, event time.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="T", help="Leave out older ones. ISO 8601, event time.")
+    ] = None,
     log: LogUrl = None,
     json: Json = False,
 ) -> None:
@@ -79,5 +81,3 @@ class AlertPrinter:
             say(f"“{one_line(quote, 200)}”", indent=6)
         if alert.reason:
             say(alert.reason, indent=6)
-
-

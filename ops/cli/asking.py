@@ -151,9 +151,8 @@ def _show_recall(answer: RecallAnswer) -> None:
 def _show_answer(answer: RecallAnswer | ExplainAnswer) -> None:
     what = f"  {answer.cls} {one_line(answer.value, 120)}" if answer.cls else ""
     say((answer.answer, _ANSWER_STYLES.get(answer.answer, "yellow")), what, f"  {answer.fact}" if answer.cls else "")
-    reason = getattr(answer, "reason", "")
-    if reason:
-        say(reason, indent=4)
+    if answer.reason:
+        say(answer.reason, indent=4)
     evidence = answer.evidence
     if evidence is not None:
         source = "from the log, not from the agent; " if evidence.from_log_only else ""

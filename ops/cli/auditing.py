@@ -22,10 +22,15 @@ EMITTED = ("decisions", "alerts")
 
 def replay(
     until: Annotated[
-        str | None, typer.Option("--until", metavar="POSITION|TIME", help="Stop before this offset or PARTITION@OFFSET, or after this time.")
+        str | None,
+        typer.Option(
+            "--until", metavar="POSITION|TIME", help="Stop before this offset or PARTITION@OFFSET, or after this time."
+        ),
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Compare with what is on record.")] = False,
-    emit: Annotated[str | None, typer.Option("--emit", metavar="decisions|alerts", help="Print them as they would be published.")] = None,
+    emit: Annotated[
+        str | None, typer.Option("--emit", metavar="decisions|alerts", help="Print them as they would be published.")
+    ] = None,
     log: LogUrl = None,
     json: Json = False,
 ) -> None:

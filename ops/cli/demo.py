@@ -52,7 +52,6 @@ async def _demo(json: bool) -> None:
 async def _run(path: Path, url: str, json: bool) -> None:
     from ledger.transcripts.reading import Transcript
     from ops.ingest import Ingest
-    from ops.queries.alerts import Cursor
     from ops.store import open_store
     from ops.transcripts import read_records
 
@@ -98,7 +97,7 @@ async def _lost(store: Store, session: str, json: bool) -> None:
     for row in rounds:
         show_round(row, classes.get(row.round, {}))
     say(("worst first", "bold"), indent=2)
-    show_losses(answer.forgotten)
+    show_losses(answer.forgotten, answer.receipt.source_path)
     more = answer.forgotten_total - len(answer.forgotten)
     if more > 0:
         say(f"… and {more} more", indent=2)
@@ -199,7 +198,10 @@ async def _answers(store: Store, session: str, json: bool) -> None:
         reason = answers[0].reason or f"held by {listed(list(dict.fromkeys(holders)))}"
         say((kinds, "bold"), f"  “{text}”", indent=2, hang=2)
         say(reason, indent=6)
-    say("The sixth answer, empty, is a store's: the key is live and resolves to nothing. This session declares no store.", indent=2)
+    say(
+        "The sixth answer, empty, is a store's: the key is live and resolves to nothing. This session declares no store.",
+        indent=2,
+    )
 
 
 async def _trust(store: Store, session: str, json: bool) -> None:

@@ -1,6 +1,6 @@
 """The one place where faults become exit codes and messages.
 
-A command calls `settle` with its verdict *before* it prints, so that a reader that closes the pipe early changes nothing about it.
+A command calls `settle` with its verdict *before* it prints, so that a reader who closes the pipe early does not change it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ledger.errors import LedgerError
 
@@ -91,14 +91,16 @@ def faults_handled() -> Iterator[None]:
         settle(UNAVAILABLE)
     except OSError as error:
         _on_os_error(error)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last resort of the whole command: a message instead of a traceback
         _on_internal_error(error)
 
 
 def _on_os_error(error: OSError) -> None:
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
     full = error.errno in _FULL
-    hint = "Free space or choose another place with --log; nothing that was acknowledged is lost." if full else "Check the path."
+    hint = (
+        "Free space or choose another place with --log; nothing that was acknowledged is lost." if full else "Check the path."
+    )
     complain(f"{where}{error.strerror or error}", hint)
     settle(UNAVAILABLE if full else USAGE)
     _trace_if_asked()
@@ -126,7 +128,5 @@ def _trace_if_asked() -> None:
 
 
 def _to_stderr(text: str) -> None:
-    try:
+    with suppress(OSError):  # where nobody listens, the exit code still tells
         print(text, file=sys.stderr, flush=True)
-    except OSError:
-        pass  # nobody listens, and the exit code still tells

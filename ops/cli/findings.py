@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ops.cli.screen import one_line, say
-from ops.cli.words import count, listed, of_class, place
+from ops.cli.words import count, listed, of_class, place, short_path
 from ops.queries.forgotten import Forgotten, ForgottenAnswer
 from ops.queries.overview import RoundAnswer
 
@@ -48,14 +48,18 @@ def _fates(row: RoundAnswer) -> str:
     return f"{count(row.dropped, 'fact')} left the window: {listed(parts)}"
 
 
-def show_losses(entries: Iterable[Forgotten], first: int = 1) -> None:
-    """Losses, worst first: what was said, where it stood, what the summary says instead, what followed."""
-    for number, entry in enumerate(entries, first):
+def show_losses(entries: Iterable[Forgotten], home: str) -> None:
+    """Losses, worst first: what was said, where it stood, what the summary says instead, what followed.
+
+    `home` is the file that the reader was told of already; only another one is named.
+    """
+    for number, entry in enumerate(entries, 1):
+        where = f"line {entry.line}" if entry.path == home and entry.line is not None else place(entry.path, entry.line)
         kind = f"{entry.cls} ({entry.kind})" if entry.kind else entry.cls
         say(
             f"{number:>3}. ",
             (entry.outcome.upper(), _OUTCOME_STYLES.get(entry.outcome, "bold")),
-            f" {kind}, rule {entry.rule}, round {entry.round}, {entry.role}, {place(entry.path, entry.line)}",
+            f" {kind}, rule {entry.rule}, round {entry.round}, {entry.role}, {where}",
             indent=1,
             hang=5,
         )
@@ -82,6 +86,7 @@ def show_totals(answer: ForgottenAnswer) -> None:
         (f"session {answer.session_id}", "bold"),
         f": {count(answer.rounds, 'round')}, {count(answer.dropped_total, 'fact')} left the window: {listed(parts)}",
     )
+    say(short_path(answer.receipt.source_path), indent=2)
     for line in extra:
         say(line, indent=2)
     if answer.note:

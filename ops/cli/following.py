@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ledger.transcripts.follow import POLL_SECONDS, FileChanged, FollowedLines, follow as followed
+from ledger.transcripts.follow import POLL_SECONDS, FileChanged, FollowedLines
+from ledger.transcripts.follow import follow as followed
 from ledger.transcripts.formats import SAMPLE_BYTES, Reader
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.reading import format_of

@@ -47,6 +47,8 @@ def forgotten(
     one_of(method, METHODS, "--method")
     for cls in classes or ():
         one_of(cls, CLASSES, "--class")
+    if Path(target[0]).is_dir():
+        raise UsageError(f"{target[0]}: is a folder", hint="Name one transcript, or: cledger ingest FOLDER")
     asyncio.run(_forgotten(target[0], round_, frozenset(classes or ()), limit, method, reveal, log, json))
 
 
@@ -85,8 +87,6 @@ async def _sessions(target: str, log: str | None) -> AsyncIterator[tuple[Reading
     """The sessions that the target stands for, with a view to read them in."""
     from ops.cli.reading import reading_of
 
-    if Path(target).is_dir():
-        raise UsageError(f"{target}: is a folder", hint="Name one transcript, or: cledger ingest FOLDER")
     if _is_path(target):
         async with _scratch(target) as (reading, sessions):
             yield reading, sessions
@@ -107,7 +107,7 @@ def _neither(target: str, why: str) -> UsageError:
 
 def _is_path(target: str) -> bool:
     """A file that exists, or what can only be meant as a path. A sub-agent's session has a slash in its id too."""
-    if os.path.exists(target) or target.endswith(_SUFFIXES):
+    if Path(target).exists() or target.endswith(_SUFFIXES):
         return True
     return target.startswith((".", "~", os.sep))
 
@@ -119,13 +119,13 @@ async def _scratch(path: str) -> AsyncIterator[tuple[Reading, list[Found]]]:
     from ops.cli.progress import bar
     from ops.ingest import Ingest
     from ops.store import scratch_store
-    from ops.transcripts import read_records
+    from ops.transcripts import read_records, size_of
 
     with Transcript(path) as transcript:
         async with scratch_store() as store:
             job = Ingest(store)
             with bar("reading") as advance:
-                size = os.path.getsize(path)
+                size = size_of(path)
                 answer = await job.file(path, read_records(transcript, lambda at: advance(at, size)))
             with bar("folding") as advance:
                 await job.fold(advance)
@@ -140,7 +140,7 @@ def _show(answer: ForgottenAnswer, target: str, limit: int, *, filtered: bool) -
     from ops.cli.findings import show_losses, show_totals
 
     show_totals(answer)
-    show_losses(answer.forgotten)
+    show_losses(answer.forgotten, answer.receipt.source_path)
     more = answer.forgotten_total - len(answer.forgotten)
     if more > 0 and limit and len(answer.forgotten) == limit:
         say(f"… and {more} more{' before filters' if filtered else ''}: add --limit 0", indent=2)

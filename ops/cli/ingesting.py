@@ -88,8 +88,9 @@ class _Work:
     async def read(self, files: list[FoundFile], advance: Advance) -> None:
         """Append what is new in these files. A file that cannot be read is reported, and the rest goes on."""
         from ledger.transcripts.reading import Transcript
+        from ops.transcripts import size_of
 
-        sizes = [_size(found) for found in files]
+        sizes = [size_of(found.path) for found in files]
         done = 0
         for found, size in zip(files, sizes, strict=True):
             try:
@@ -128,13 +129,6 @@ class _Work:
 def _from(advance: Advance, done: int, total: int) -> Callable[[int], None]:
     """Progress within one file as progress over all of them."""
     return lambda at: advance(done + at, total)
-
-
-def _size(found: FoundFile) -> int:
-    try:
-        return found.path.stat().st_size
-    except OSError:
-        return 0
 
 
 def _tell_refused(todo: Plan) -> None:
@@ -190,7 +184,7 @@ async def _show_session(reading: Reading, found: Found, counted: Iterable[AlertC
         show_round(row, classes.get(row.round, {}))
     if answer.forgotten:
         say(("worst losses", "bold"), indent=2)
-        show_losses(answer.forgotten)
+        show_losses(answer.forgotten, answer.receipt.source_path)
     more = answer.forgotten_total - len(answer.forgotten)
     if more > 0:
         say(f"… and {more} more:", indent=2)

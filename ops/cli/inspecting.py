@@ -99,7 +99,9 @@ class BatchLine(msgspec.Struct):
 def check(
     source: Annotated[str | None, typer.Argument(metavar="SOURCE", help="File with the text, or - for stdin.")] = None,
     summary: Annotated[str | None, typer.Argument(metavar="SUMMARY", help="File with its summary, or - for stdin.")] = None,
-    batch: Annotated[str | None, typer.Option("--batch", metavar="FILE", help="JSON lines: id, source, summary, source_role.")] = None,
+    batch: Annotated[
+        str | None, typer.Option("--batch", metavar="FILE", help="JSON lines: id, source, summary, source_role.")
+    ] = None,
     role: Annotated[str, typer.Option("--role", help="Who said it: user, assistant or tool.")] = "user",
     json: Json = False,
 ) -> None:
@@ -178,7 +180,10 @@ def _show_checked(answer: CheckResult) -> None:
     style = {"evict_ok": "green", "below_floor": "bold red", "unknown": "yellow"}[answer.verdict]
     name = f"{answer.id}: " if answer.id is not None else ""
     say(name, (answer.verdict, style))
-    say(f"polarity {answer.polarity}, quantifier {answer.quantifier}, hedge {answer.hedge}, rules {answer.rules_version}", indent=2)
+    say(
+        f"polarity {answer.polarity}, quantifier {answer.quantifier}, hedge {answer.hedge}, rules {answer.rules_version}",
+        indent=2,
+    )
     lost = [fact for fact in answer.facts if not fact.survives]
     say(f"{len(answer.facts) - len(lost)} of {len(answer.facts)} facts survive", indent=2)
     listing(

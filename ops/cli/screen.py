@@ -33,7 +33,7 @@ _HIDDEN_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u
 
 
 def visible(text: str) -> str:
-    """`text` with control, bidirectional and invisible characters written out as `\\x1b` or `\\u202e`. Tab and line feed stay."""
+    """`text` with control, bidirectional and invisible characters written out as escapes. Tab and line feed stay."""
     return _HIDDEN.sub(_written_out, text.replace("\r\n", "\n"))
 
 
@@ -49,9 +49,23 @@ def one_line(text: str, limit: int = 0) -> str:
 
 
 def json_line(value: object) -> str:
-    """One object on one line. Characters that steer terminals are escaped, which changes no value."""
-    text = msgspec.json.encode(value).decode("utf-8", "surrogatepass")
+    """One object on one line. Characters that steer terminals are escaped, which changes no value.
+
+    A lone surrogate, as in the name of a file whose bytes are no text, is no JSON either and comes out as `visible` writes it.
+    """
+    try:
+        text = msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        text = msgspec.json.encode(_storable(msgspec.to_builtins(value))).decode()
     return _HIDDEN_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def _storable(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def print_json(value: object) -> None:
@@ -177,7 +191,8 @@ def listing(
         for at, width in enumerate(widths):
             gap = " " * (width - cell_len(line[at]))
             head.append((gap + line[at] if at in right else line[at] + gap) + "  ")
-        tail = _wrapped(Text(line[-1], style=style), out.width - indent - cell_len(head.plain)) or [Text()]
+        column = indent + cell_len(head.plain)
+        tail = _wrapped(Text(line[-1], style=style), out.width - column) or [Text()]
         _print_line(out, indent, head.append_text(tail[0]))
         for more in tail[1:]:
-            _print_line(out, indent + cell_len(head.plain), more)
+            _print_line(out, column, more)

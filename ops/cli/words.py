@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from pathlib import Path
 
 _CLASS_NOUNS = {
     "prohibition": ("prohibition", "prohibitions"),
@@ -35,9 +36,9 @@ def short_path(path: str) -> str:
     """A path relative to the working directory where that is shorter, else with `~` for the home directory."""
     if not path:
         return ""
-    home = os.path.expanduser("~")
+    home = str(Path.home())
     choices = [path]
-    here = os.getcwd()
+    here = str(Path.cwd())
     if path.startswith(here + os.sep):
         choices.append(path[len(here) + 1 :])
     if home not in ("", os.sep) and path.startswith(home + os.sep):

@@ -50,6 +50,9 @@ async def _tombstone(fact: str, session: str, reason: str, authority: str, log: 
 
 
 def _show(answer: TombstoneAnswer) -> None:
-    say(("tombstoned" if answer.added else "already on record", "bold"), f"  {answer.cls} {one_line(answer.value, 160)}  {answer.fact}")
+    say(
+        ("tombstoned" if answer.added else "already on record", "bold"),
+        f"  {answer.cls} {one_line(answer.value, 160)}  {answer.fact}",
+    )
     if answer.added:
         talk("asked about it, the session now answers: unknown on purpose")

@@ -106,10 +106,17 @@ async def forgotten(
         forgotten_total=totals.forgotten,
         tombstoned_total=totals.tombstoned,
         unknown_total=totals.unknown,
-        note=note(rounds=found.session.rounds, found=totals),
+        note=note_of(reading, found, totals),
         forgotten=[await _entry(found, shown[at], quotes) for at in chosen],
         receipt=await receipt(found, quotes, "ours"),
     )
+
+
+def note_of(reading: Reading, found: Found, totals: Counts) -> Note | None:
+    """D2: the named answer, or *unknown* where records of the scope were not folded: no loss found is then no finding."""
+    answer = note(rounds=found.session.rounds, found=totals)
+    unfolded = any(why.startswith(("internal_error:", "unreadable_record:")) for why in scope_row(found.rows).unclear)
+    return "unknown" if answer is not None and (unfolded or reading.gap) else answer
 
 
 def _losses(found: Found) -> tuple[list[_Loss], int]:

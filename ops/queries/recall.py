@@ -7,9 +7,9 @@ import msgspec
 from ledger.lookup import carrier_count, fact_in_session, scope_row, session_name, span_row, summary_row
 from ledger.rules.carriers import Answer, CarrierCount, reconstitute
 from ledger.state import CARRIED, CARRIER_OF, LIFE, FactRow, SpanRow, SummaryRow, fact_key, name_key
-from ops.queries.facts import named_facts
+from ops.queries.facts import named_facts, near_facts
 from ops.queries.overview import trust_of
-from ops.queries.quotes import Quotes
+from ops.queries.quotes import Quotes, excerpt
 from ops.store import Found, Reading
 from schemas.facts import Fact
 
@@ -73,6 +73,7 @@ class ExplainAnswer(msgspec.Struct, kw_only=True):
     cls: str = msgspec.field(name="class")
     value: str
     answer: Answer
+    reason: str
     evidence: EvidenceAnswer | None
     steps: list[LifeAnswer]
 
@@ -131,7 +132,11 @@ def _unseen(found: Found, fact: Fact, trust: str, reasons: list[str]) -> RecallA
     answer, reason = reconstitute(
         seen=False, tombstoned=False, carriers=CarrierCount(), unreadable_round=0, linked_missing=linked
     )
-    if answer == "absent" and unread:
+    near = near_facts(found, fact) if answer == "absent" else []
+    if near:
+        longer = ", ".join(f"“{excerpt(row.value)}” ({row.id})" for row in near)
+        answer, reason = "unknown", f"never said in just these words, which are part of {longer}"
+    elif answer == "absent" and unread:
         answer, reason = "unknown", "part of the transcript or log was not read"
     result = _plain(fact.id, answer, reasons, reason)
     result.cls, result.value = fact.cls, fact.value
@@ -258,6 +263,7 @@ async def explain(reading: Reading, found: Found, text: str) -> list[ExplainAnsw
                 cls=answer.cls,
                 value=answer.value,
                 answer=answer.answer,
+                reason=answer.reason,
                 evidence=answer.evidence,
                 steps=steps,
             )

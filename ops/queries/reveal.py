@@ -1,4 +1,4 @@
-"""The words behind a mask, read from the transcript itself (P11): only on this machine, only while its bytes are what was read."""
+"""The words behind a mask, read from the transcript itself (P11): on this machine only, and only while its bytes are the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ledger.errors import UsageError
 from ledger.masking import mask
 from ledger.transcripts.files import open_regular
 from ledger.transcripts.formats import SAMPLE_BYTES
-from ledger.transcripts.lines import PhysicalLine
+from ledger.transcripts.lines import LineSplitter
 from ledger.transcripts.model import Message
 from ledger.transcripts.reading import format_of
 from ops.queries.forgotten import Forgotten
@@ -45,16 +45,17 @@ def _texts(head: bytes, data: bytes) -> list[str]:
     known = format_of(head)
     if known is None:
         return []
-    reader = known.reader()
-    items = [*reader.feed(PhysicalLine(1, 0, data, len(data))), *reader.finish()]
+    reader, splitter = known.reader(), LineSplitter()
+    line = splitter.finish() if not splitter.feed(data) else None
+    items = [*reader.feed(line), *reader.finish()] if line is not None else []
     return [item.text for item in items if isinstance(item, Message)]
 
 
 def unmasked(raw: str, quote: str) -> str:
     """The piece of `raw` that reads `quote` once it is masked, or the empty string where no such piece is found.
 
-    Masks stand for one or more characters, so the literal words of the quote are searched for with gaps between them, and a find
-    counts only if masking the whole text gives the quote at the same place in the order of such finds.
+    A mask stands for one or more characters, so the literal words of the quote are searched for with gaps between them; a find
+    counts only if masking what stands before and in it ends in the quote.
     """
     pattern = ".{1,20000}?".join(re.escape(piece) for piece in _MASKED.split(quote))
     if not quote.strip() or quote not in mask(raw):

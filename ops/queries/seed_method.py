@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ledger.facts import SeedSentence, seed_sentences, seed_survives
 from ledger.lookup import span_row
-from ledger.rules.forgotten import Counts, note
+from ledger.rules.forgotten import Counts
 from ledger.state import PLACE, ROUND, RoundRow, SpanRow, ordinal_key
-from ops.queries.forgotten import Forgotten, ForgottenAnswer, followed_by, receipt
+from ops.queries.forgotten import Forgotten, ForgottenAnswer, followed_by, note_of, receipt
 from ops.queries.quotes import Quotes, iso_time
 from ops.store import Found, Reading
 from schemas.records import SpanRecorded
@@ -30,7 +30,7 @@ class _Dropped:
 async def forgotten_by_seed(
     reading: Reading, found: Found, *, round_: int | None, classes: frozenset[str], limit: int
 ) -> ForgottenAnswer:
-    """D1 and D2 by the seed's rule. `classes` other than decided, rejected, reason select nothing, except `decision` for all."""
+    """D1 and D2 by the seed's rule. Of `classes` the kinds decided, rejected and reason select, and `decision` selects all."""
     quotes = Quotes(reading, found.scope)
     rounds = [row for _, row in found.rows.walk(ROUND, ordinal_key(found.session.ordinal))]
     spans = _assistant_spans(found)
@@ -59,7 +59,7 @@ async def forgotten_by_seed(
         forgotten_total=totals.forgotten,
         tombstoned_total=0,
         unknown_total=unknown,
-        note=note(rounds=found.session.rounds, found=totals),
+        note=note_of(reading, found, totals),
         forgotten=[await _entry(found, one, quotes) for one in (shown[:limit] if limit else shown)],
         receipt=await receipt(found, quotes, "seed"),
     )

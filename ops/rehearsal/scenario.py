@@ -35,6 +35,10 @@ OPERATIONS = frozenset(
         "count_spans",
         "status",
         "transcript_window",
+        "draft_summary",
+        "compact",
+        "entries_lost",
+        "alerts",
     }
 )
 

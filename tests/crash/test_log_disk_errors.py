@@ -29,7 +29,8 @@ async def main():
     log = LmdbLog.open(sys.argv[1])
     for number in range({APPENDS}):
         try:
-            positions = await log.append(EVENTS, [NewEntry("scope", b"%d/%d" % (number, part) + b"." * 5000) for part in range(2)])
+            values = [b"%d/%d" % (number, part) + b"." * 5000 for part in range(2)]
+            positions = await log.append(EVENTS, [NewEntry("scope", value) for value in values])
             print("ack", number, positions[0].offset, flush=True)
         except LogUnavailable:
             print("refused", number, flush=True)
@@ -56,10 +57,11 @@ def strace_works() -> None:
         pytest.skip(f"strace may not trace here: {tried.stderr.decode().strip()}")
 
 
-@pytest.mark.parametrize("call", ["fdatasync", "pwrite64", "pwritev"])
+@pytest.mark.parametrize("call", ["fdatasync", "pwrite64", "writev"])
 async def test_log_on_a_disk_that_fails_once_acknowledges_only_what_is_durable(tmp_path: Path, call: str) -> None:
+    """LMDB writes pages with `writev`, syncs them with `fdatasync`, and writes its meta page, synced, with `pwrite64`."""
     failed = 0
-    for nth in range(1, 2 * APPENDS):
+    for nth in range(1, 5 * APPENDS):
         directory = tmp_path / str(nth)
         await LmdbLog.create(directory).close()
         done = under_strace(call, nth, directory)

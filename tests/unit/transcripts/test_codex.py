@@ -149,6 +149,26 @@ def test_tool_calls_and_outputs_are_tool_pieces_named_by_their_call() -> None:
     ]
 
 
+def test_words_of_another_agent_are_not_the_users() -> None:
+    inter = codex("response_item", type="agent_message", author="a", content=[{"type": "input_text", "text": "North: 4 days."}])
+    assert spoken(read_codex(inter)) == [("system", "North: 4 days.")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        codex("response_item", type="new_item", content=[{"type": "text", "text": "x"}]),
+        codex("new_line", type="message", role="user", content=[{"type": "input_text", "text": "x"}]),
+        codex("response_item", type="message", role="user"),
+        codex("response_item", type="function_call_output", call_id="c"),
+        {"timestamp": "2026-10-05T08:00:00.000Z", "type": "response_item"},
+    ],
+)
+def test_words_that_no_reader_knows_degrade_the_reading(line: dict[str, Any]) -> None:
+    """T1: what was in the file and was not read shows."""
+    assert report(read_codex(TALK[0], line), "codex").reading == "degraded"
+
+
 def test_tool_lines_do_not_move_the_ordinals_of_messages() -> None:
     call = codex("response_item", type="function_call", name="x", arguments="{}", call_id="c1")
     assert [item.key for item in messages(read_codex(TALK[0], call, TALK[1]))] == ["1", "c1", "2"]

@@ -88,9 +88,11 @@ def test_empty_or_foreign_file_is_unsupported(tmp_path: Path, data: bytes) -> No
     assert caught.value.exit_code == 3
 
 
-def test_first_line_longer_than_the_sample_is_recognised_by_nobody_or_read_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [0, 1])
+def test_file_that_begins_with_a_very_long_line_is_recognised(tmp_path: Path, before: int) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_bytes(as_bytes([user("u1", "short"), user("u2", "x" * (1 << 20))]))
+    title = {"type": "odd-title"}
+    path.write_bytes(as_bytes([*[title] * before, user("u1", "x" * (2 << 20)), user("u2", "y")]))
     assert inspect(path).messages == 2
 
 

@@ -1,0 +1,184 @@
+"""Operations on sessions, spans, summaries and the clock."""
+
+from __future__ import annotations
+
+from ledger.errors import UsageError
+from ledger.facts import extract
+from ledger.lookup import scope_row, span_row
+from ledger.masking import mask
+from ops.queries.facts import named_facts
+from ops.rehearsal.scenario import Fields
+from ops.rehearsal.stage import Stage, Step, own_text
+from ops.store import Reading
+from schemas.alerts import AlertRaised
+from schemas.decisions import RecordRejected
+from schemas.records import (
+    CompactionObserved,
+    FactTombstoned,
+    PlainText,
+    SpanRange,
+    SummaryRecorded,
+    Tick,
+)
+
+
+async def session_(stage: Stage, fields: Fields) -> Step | None:
+    """The session's horizon, before anything else."""
+    if stage.opened:
+        raise UsageError(f"{stage.scenario.id}: session must come before every other event")
+    stage.horizon_s = fields.number("horizon_s") if fields.has("horizon_s") else None
+    stage.declared = fields.text("store", "ledger")
+    return None
+
+
+async def span(stage: Stage, fields: Fields) -> Step:
+    """Record a span: accepted, unchanged, or refused."""
+    name = fields.text("id")
+    with stage.store.reading() as reading:
+        known = span_row(reading.session(stage.session).rows, name) is not None
+    ttl_s = fields.number("ttl_s") if fields.has("ttl_s") else None
+    in_window = fields.flag("window")
+    decisions, alerts = await stage.say(
+        stage.span_record(name, fields.text("text"), valid=fields.pair("valid"), ttl_s=ttl_s, in_window=in_window)
+    )
+    refused = [decision for decision in decisions if isinstance(decision, RecordRejected)]
+    if refused:
+        return {"result": "refused", "reason": refused[0].reason}
+    if known:
+        lacks = name in stage.missing
+        return {"result": "unchanged", **({"stored": True, "indexed": False} if lacks else {})}
+    flags = [alert.kind for alert in alerts if isinstance(alert, AlertRaised) and alert.kind == "ttl_below_horizon"]
+    flags += [
+        f"polarity_conflict:{alert.reason}"
+        for alert in alerts
+        if isinstance(alert, AlertRaised) and alert.kind == "polarity_conflict"
+    ]
+    return {"result": "accepted", **({"flags": flags} if flags else {})}
+
+
+async def batch_index(stage: Stage, fields: Fields) -> Step:
+    """Each id counts as a span with a text of its own."""
+    await stage.say(*(stage.span_record(name, own_text(name)) for name in fields.names("spans")))
+    return {"result": "accepted"}
+
+
+async def transcript_window(stage: Stage, fields: Fields) -> Step:
+    """Ids must carry their session, else two sessions would share them."""
+    session, names = fields.text("session"), fields.names("ids")
+    if not all(name.startswith(f"{session}:") for name in names):
+        return {"result": "refused", "reason": "id_not_session_scoped"}
+    await stage.open(session)
+    with stage.store.reading() as reading:
+        rows = reading.session(stage.session).rows
+        new = [name for name in names if span_row(rows, name) is None]
+        first = not any(span_row(rows, name) for name in names)
+    await stage.say(*(stage.span_record(name, own_text(name), session=session) for name in names))
+    return {"result": "accepted", **({} if first else {"new": new})}
+
+
+async def summary(stage: Stage, fields: Fields) -> Step | None:
+    """An observed compaction, live from then on."""
+    name, covers = fields.text("id"), fields.names("covers", [])
+    text = mask(fields.text("text"))
+    stage.rounds += 1
+    ranges = tuple(SpanRange(span, span) for span in covers)
+    summary = stage.make(
+        SummaryRecorded,
+        name,
+        summary=name,
+        round=name,
+        covers=ranges,
+        depends_on=fields.names("depends_on", []),
+        keys=fields.names("keys", []),
+        text=PlainText(text),
+        manifest=extract(text, "assistant", scope_key=stage.scope),
+    )
+    observed = stage.make(
+        CompactionObserved,
+        name,
+        round=name,
+        ordinal=stage.rounds,
+        turn=-1,
+        trigger="scenario",
+        summary=name,
+        summarised=ranges,
+    )
+    decisions, _ = await stage.say(summary, observed)
+    refused = [decision for decision in decisions if isinstance(decision, RecordRejected)]
+    return {"result": "refused", "reason": refused[0].reason} if refused else None
+
+
+async def summary_failed(stage: Stage, fields: Fields) -> Step | None:
+    """A compaction whose summary is an error text: nothing took the place of what it covered."""
+    stage.rounds += 1
+    name = f"failed-{stage.rounds}"
+    ranges = tuple(SpanRange(span, span) for span in fields.names("covers", []))
+    await stage.say(
+        stage.make(
+            CompactionObserved,
+            name,
+            round=name,
+            ordinal=stage.rounds,
+            turn=-1,
+            trigger="scenario",
+            summary_state="error_text",
+            summarised=ranges,
+        )
+    )
+    return None
+
+
+async def tombstone(stage: Stage, fields: Fields) -> Step:
+    """Drop exactly the named facts on purpose."""
+    await stage.open(stage.session)
+    with stage.store.reading() as reading:
+        named = named_facts(reading.session(stage.session), fields.text("fact"))
+        facts = list(named.rows)
+    if not facts:
+        return {"result": "refused", "reason": "fact_not_recorded"}
+    reason = fields.text("reason", "")
+    await stage.say(
+        *(
+            stage.make(FactTombstoned, f"{fact}/{reason}", fact=fact, reason=reason, authority="scenario", occurrence=fact)
+            for fact in facts
+        )
+    )
+    return {"result": "accepted", "tombstoned": [fields.text("span")] if fields.has("span") else facts}
+
+
+async def count_spans(stage: Stage, _: Fields) -> Step:
+    """Raw spans on record, the audit's own left out."""
+    with stage.store.reading() as reading:
+        return {"result": "count", "count": _spans(reading) - 1}
+
+
+async def status(stage: Stage, fields: Fields) -> Step:
+    """Trust, after as many empty rounds as its count needs."""
+    with stage.store.reading() as reading:
+        row = scope_row(reading.session(stage.session).rows)
+    for _ in range(fields.number("compactions_since_audit", row.compactions_since_audit) - row.compactions_since_audit):
+        stage.rounds += 1
+        name = f"empty-{stage.rounds}"
+        await stage.say(
+            stage.make(
+                CompactionObserved,
+                name,
+                round=name,
+                ordinal=stage.rounds,
+                turn=-1,
+                trigger="scenario",
+                summary_state="missing",
+            )
+        )
+    return {"result": "status", "trust": await stage.trust()}
+
+
+async def clock(stage: Stage, fields: Fields) -> Step | None:
+    """Time passes."""
+    stage.clock_ms += 1000 * fields.number("advance_s")
+    await stage.say(stage.make(Tick, f"clock/{stage.clock_ms}", timer="clock", due_ms=stage.clock_ms))
+    return None
+
+
+def _spans(reading: Reading) -> int:
+    return sum(found.session.spans for found in reading.sessions())
