@@ -17,7 +17,7 @@ from typing import Any
 import lmdb
 import msgspec
 
-from ledger.errors import IndexBusy, IndexDamaged, IntegrityError, LogMissing
+from ledger.errors import IndexBusy, IndexDamaged, IntegrityError, LedgerError, LogMissing
 from ledger.faults import declare, fault_point
 from ledger.lmdb_file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from ledger.log import ALERTS, DECISIONS, LogIdentity
@@ -47,6 +47,7 @@ KIND = FileKind(
 COMMIT_BEFORE = declare("index.commit.before", "a batch is in the transaction, nothing of it is durable")
 COMMIT_AFTER = declare("index.commit.after", "a batch is durable with its outbox, nothing of it is published")
 
+ROW_FAULTS = (lmdb.Error, msgspec.DecodeError, UnicodeDecodeError)
 _encode_row = msgspec.msgpack.Encoder().encode
 
 
@@ -83,9 +84,11 @@ class StoredRows:
         if full in self._cache:
             cached: R | None = self._cache[full]
             return cached
-        with self._faults():
+        try:
             raw = self._txn.get(full, db=self._rows)
             row = table.decode(raw) if raw is not None else None
+        except ROW_FAULTS as error:
+            raise self._fault(error) from error
         self._cache[full] = row
         return row
 
@@ -94,27 +97,24 @@ class StoredRows:
         prefix = self._scope + table.prefix
         wanted = prefix + group
         with self._txn.cursor(db=self._rows) as cursor:
-            with self._faults():
-                found = cursor.set_range(prefix + max(group, start))
-            while found:
-                with self._faults():
-                    full = bytes(cursor.key())
+            place: bytes | None = prefix + max(group, start)
+            while place is not None:
+                try:
+                    found = cursor.set_range(place) if place else cursor.next()
+                    full = bytes(cursor.key()) if found else b""
                     row = table.decode(cursor.value()) if full.startswith(wanted) else None
+                except ROW_FAULTS as error:
+                    raise self._fault(error) from error
                 if row is None:
                     return
                 yield full[len(prefix) :], row
-                with self._faults():
-                    found = cursor.next()
+                place = b""
 
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """A fault of the store is told as one, so that nobody takes it for an error of the fold, which is put on record."""
-        try:
-            yield
-        except lmdb.Error as error:
-            raise self._file.explain(error) from error
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise IndexDamaged(f"{self._file.directory}: a row cannot be read: {error}", hint=f"To do: {KIND.remedy}.") from error
+    def _fault(self, error: Exception) -> LedgerError:
+        """A fault of the store, told as one, so that nobody takes it for an error of the fold, which is put on record."""
+        if isinstance(error, lmdb.Error):
+            return self._file.explain(error)
+        return IndexDamaged(f"{self._file.directory}: a row cannot be read: {error}", hint=f"To do: {KIND.remedy}.")
 
 
 class Batch:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from ledger.facts.fold import LOWER, UPPER
+
 SENTENCE_CHARS_MAX = 1200
 """A longer run without a full stop is cut: no statement worth keeping is longer, and the work stays linear in the text."""
 
@@ -20,31 +22,38 @@ class Block(NamedTuple):
     end: int
 
 
-_LINE = re.compile(r"[^\n]*\n?")
-_FENCE = re.compile(r"\s{0,8}(?:[-*+>]\s+)?(`{3,}|~{3,})")
-_ITEM = re.compile(r"\s*(?:[-*+\u2022\u2013\u25cf\u25aa]|\d{1,3}[.)]|\([a-z0-9]\)|\[[ xX]\])\s+(?:\[[ xX]\]\s+)?")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
-_QUOTE = re.compile(r"\s{0,3}(?:>\s?)+")
-_NUMBERED = re.compile(r"\s*\d+(?:\u2192|\t|[:-](?=\s{2,}|\t|[^\s\d]))")
+_LINE = re.compile(r"[^\n]*\n?", re.ASCII)
+_FENCE = re.compile(r"\s{0,8}(?:[-*+>]\s+)?(`{3,}|~{3,})", re.ASCII)
+_ITEM = re.compile(r"\s*(?:[-*+\u2022\u2013\u25cf\u25aa]|\d{1,3}[.)]|\([a-z0-9]\)|\[[ xX]\])\s+(?:\[[ xX]\]\s+)?", re.ASCII)
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s", re.ASCII)
+_QUOTE = re.compile(r"\s{0,3}(?:>\s?)+", re.ASCII)
+_NUMBERED = re.compile(r"\s*\d+(?:\u2192|\t|[:-](?=\s{2,}|\t|[^\s\d]))", re.ASCII)
 _CODE_LINE = re.compile(
-    r"^(?:[+-](?![\s-])[^\n]*[{};()=]|diff --git |index [0-9a-f]{6,}|@@ -|\+\+\+ |--- [ab]/|\s*(?:import|from|package|func|def|class|return|const|let|var|if|for|while|public|private|static|type|struct|interface|export|#include|use|fn|impl|module|end)\b[^\n]*[{(;:=]\s*$|[^\n]*[;{}]\s*$|[^\n]*\)\s*=>)"
+    r"^(?:[+-](?![\s-])[^\n]*[{};()=]|diff --git |index [0-9a-f]{6,}|@@ -|\+\+\+ |--- [ab]/|\s*(?:import|from"
+    r"|package|func|def|class|return|const|let|var|if|for|while|public|private|static|type|struct|interface"
+    r"|export|#include|use|fn|impl|module|end)\b[^\n]*[{(;:=]\s*$|[^\n]*[({=][^\n]*[;{}]\s*$|\s*[}\])]+[;,)]*\s*$"
+    r"|[^\n]*\)\s*=>)",
+    re.ASCII,
 )
 _LISTING = re.compile(
-    r"[bcdlps-][r-][w-][xsStT-][r-][w-][xsStT-][r-][w-][xsStT-][.+@]?\s|\s*[MADRCU?! ]{1,2}\s[^\s]+\.[a-z]+$|\s*\S+\s+\|\s+\d+\s[+-]+\s*$"
+    r"[bcdlps-][r-][w-][xsStT-][r-][w-][xsStT-][r-][w-][xsStT-][.+@]?\s|\s*[MADRCU?! ]{1,2}\s[^\s]+\.[a-z]+$"
+    r"|\s*\S+\s+\|\s+\d+\s[+-]+\s*$",
+    re.ASCII,
 )
 """File listings, `git status` and `git diff --stat` lines: bulk that can be asked for again."""
 
 _STOP = re.compile(
-    r"[.!?\u2026]+[\"')\]\u201d\u2019\u00bb*_`]*(?=\s|$)|[\u3002\uff01\uff1f\u0964\u06d4\u061f]+[\u300d\u300f\"')]*"
+    r"[.!?\u2026]+[\"')\]\u201d\u2019\u00bb*_`]*(?=\s|$)|[\u3002\uff01\uff1f\u0964\u06d4\u061f]+[\u300d\u300f\"')]*",
+    re.ASCII,
 )
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[\"'])(?:[A-Za-z]|[A-Za-z]\.[A-Za-z]|e\.g|i\.e|vs|dr|mr|mrs|ms|prof|st|no|nr|fig|eq|approx|max|min|ca|al|cf|jr|sr|inc|ltd|"
     r"vol|ed|pp?|art|abs|bzw|usw|evtl|ggf|inkl|ex|núm|num|ul|tel|ref|rev|sec|ch|op|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|z\.B|d\.h|u\.a|p\.ex|т\.е|т\.д|г|см|np|tzn|tj|itp|m\.in|\d{1,2})$",
     re.IGNORECASE | re.ASCII,
 )
-_SOFT = re.compile(r"[\n]")
+_SOFT = re.compile(r"[\n]", re.ASCII)
 _SPACE = re.compile(r"\s", re.ASCII)
-_LOWER_NEXT = re.compile(r"\s*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f(]")
+_LOWER_NEXT = re.compile(r"\s*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f(]", re.ASCII)
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -127,8 +136,8 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             following = text[m.end() : m.end() + 2].strip()[:1]
             word_start = m.start() - 1
             if not (
-                following.isupper()
-                and text[word_start].islower()
+                following in UPPER
+                and text[word_start] in LOWER
                 and m.start() - at > 12
                 and text[max(at, m.start() - 3) : m.start()] == "etc"
             ):

@@ -9,11 +9,12 @@ import msgspec
 
 from ledger.facts.blocks import blocks, sentences
 from ledger.facts.extract import extract
+from ledger.facts.findings import Finding
 from ledger.facts.fold import fold
 from ledger.facts.lexicon import readable_letters
 from ledger.facts.model import RULES_VERSION
 from ledger.facts.summary import SummaryText
-from ledger.facts.survival import Finding, survival
+from ledger.facts.survival import survival
 from ledger.rules.floors import at_least, floor_of
 from schemas.facts import SURVIVING, Fact, FactClass, FactKind, Survival
 from schemas.records import Role
@@ -140,7 +141,7 @@ def unsupported(source: str, summary: str) -> list[Passage]:
 def _held(fact: Fact, source: SummaryText) -> bool:
     """Does the value stand anywhere in the source, whatever it speaks of there?"""
     if fact.cls == "identifier":
-        return source.find(fact.value) is not None or fact.value.lower() in source.folded
+        return source.find(fact.value) is not None or fold(fact.value) in source.folded
     bare = msgspec.structs.replace(fact, context="", subject="" if not fact.subject.startswith("@") else fact.subject)
     if fact.cls == "commitment" and " " in fact.value:
         return True

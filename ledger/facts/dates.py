@@ -36,15 +36,18 @@ _TIME = (
 )
 _ISO = re.compile(
     r"(?<![\d.-])(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?:[t ](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?"
-    r"(?:\s?(?P<zone>z|utc|gmt|cet|cest|est|edt|pst|pdt|bst|jst|kst|ist|msk|[+-]\d\d:?\d\d)(?![" + WORD + r"]))?)?(?!\d)"
+    r"(?:\s?(?P<zone>z|utc|gmt|cet|cest|est|edt|pst|pdt|bst|jst|kst|ist|msk|[+-]\d\d:?\d\d)(?![" + WORD + r"]))?)?(?!\d)",
+    re.ASCII,
 )
-_NUMERIC = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/]|[.-]\d)")
-_YMD = re.compile(r"(?<![\d./-])(\d{4})[./](\d{1,2})[./](\d{1,2})(?![\d/]|[.]\d)")
-_EAST = re.compile(r"(?:(\d{4})\s?[年년]\s?)?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号號]")
-_CLOCK = re.compile(r"(?<![\d:.,/" + WORD + r"-])" + _TIME + r"(?![\d:/]|[.,]\d|-?[a-z])")
-_RANGE_JOIN = re.compile(r"\s?(?:-|~|부터|から|to|bis|until|a|alle|à|до)\s?$")
-_BETWEEN = re.compile(r"^[,]?\s*(?:at|a las|alle|alle ore|as|às|um|kl\.?|o|à|в|om|t|by|at the latest by|ore)?\s*(?:\(?)\s*$")
-_WORD_BEFORE = re.compile(r"[" + WORD + r"']+(?=[^" + WORD + r"]*$)")
+_NUMERIC = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/]|[.-]\d)", re.ASCII)
+_YMD = re.compile(r"(?<![\d./-])(\d{4})[./](\d{1,2})[./](\d{1,2})(?![\d/]|[.]\d)", re.ASCII)
+_EAST = re.compile(r"(?:(\d{4})\s?[年년]\s?)?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号號]", re.ASCII)
+_CLOCK = re.compile(r"(?<![\d:.,/" + WORD + r"-])" + _TIME + r"(?![\d:/]|[.,]\d|-?[a-z])", re.ASCII)
+_RANGE_JOIN = re.compile(r"\s?(?:-|~|부터|から|to|bis|until|a|alle|à|до)\s?$", re.ASCII)
+_BETWEEN = re.compile(
+    r"^[,]?\s*(?:at|a las|alle|alle ore|as|às|um|kl\.?|o|à|в|om|t|by|at the latest by|ore)?\s*(?:\(?)\s*$", re.ASCII
+)
+_WORD_BEFORE = re.compile(r"[" + WORD + r"']+(?=[^" + WORD + r"]*$)", re.ASCII)
 
 
 @lru_cache(maxsize=64)
@@ -53,14 +56,15 @@ def _month_names(code: str) -> tuple[re.Pattern[str], re.Pattern[str], dict[str,
     names = "|".join(sorted((re.escape(name) for name in months), key=lambda n: (-len(n), n)))
     day = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th|er|[.ºª°])?"
     year = r"(?:,?\s(?:de\s|del\s|of\s)?(?P<y>(?:19|20|21)\d\d))?"
-    first = re.compile(rf"(?<![\d./:-]){day}\s?(?:de\s|of\s|di\s|-)?(?P<m>{names})\.?(?![{WORD}]){year}(?!\d)")
+    first = re.compile(rf"(?<![\d./:-]){day}\s?(?:de\s|of\s|di\s|-)?(?P<m>{names})\.?(?![{WORD}]){year}(?!\d)", re.ASCII)
     second = re.compile(
-        rf"(?<![{WORD}])(?P<m>{names})\.?\s(?:(?P<d>[0-3]?\d)(?:st|nd|rd|th)?(?![\d:.%/]|\s?[ap]m)(?:,?\s(?P<y>(?:19|20|21)\d\d))?|(?P<yy>(?:19|20|21)\d\d))(?!\d)"
+        rf"(?<![{WORD}])(?P<m>{names})\.?\s(?:(?P<d>[0-3]?\d)(?:st|nd|rd|th)?(?![\d:.%/]|\s?[ap]m)(?:,?\s(?P<y>(?:19|20|21)\d\d))?|(?P<yy>(?:19|20|21)\d\d))(?!\d)",
+        re.ASCII,
     )
     return first, second, months
 
 
-_DIGIT = re.compile("[0-9]")
+_DIGIT = re.compile("[0-9]", re.ASCII)
 
 
 def find_dates(folded: str, start: int, end: int, language: Language) -> list[Dated]:
@@ -126,9 +130,13 @@ def _numeric(m: re.Match[str], text: str, language: Language) -> str:
 
 
 _DAY_FIRST = re.compile(
-    r"\b(?:dd?/mm?|day[-/ ]month|day first|giorno/mese|tag/monat|dia/mes|jour/mois|dag/m[aå]nad|gg/mm|jj/mm|tt\.mm|день/месяц|dzien/miesiac|gun/ay)"
+    rf"(?<![{WORD}])(?:dd?/mm?|day[-/ ]month|day first|giorno/mese|tag/monat|dia/mes|jour/mois|dag/m[aå]nad|gg/mm"
+    rf"|jj/mm|tt\.mm|день/месяц|dzien/miesiac|gun/ay)",
+    re.ASCII,
 )
-_MONTH_FIRST = re.compile(r"\b(?:mm?/dd?|month[-/ ]day|month first|us format|mese/giorno|monat/tag|mes/dia|mois/jour)")
+_MONTH_FIRST = re.compile(
+    rf"(?<![{WORD}])(?:mm?/dd?|month[-/ ]day|month first|us format|mese/giorno|monat/tag|mes/dia|mois/jour)", re.ASCII
+)
 
 
 def _marked_order(text: str) -> str | None:
@@ -180,7 +188,10 @@ def _times(text: str, language: Language) -> list[Dated]:
     return found
 
 
-_CUE = re.compile(r"(?:\b(?:at|by|until|before|after|from|to|um|las|alle|ore|as|kl|o|a|om|ab|bis|um|saat|в|до|с)|[,-])\s*$")
+_CUE = re.compile(
+    rf"(?:(?<![{WORD}])(?:at|by|until|before|after|from|to|um|las|alle|ore|as|kl|o|a|om|ab|bis|um|saat|в|до|с)|[,-])\s*$",
+    re.ASCII,
+)
 
 
 def _cued(text: str, start: int, end: int) -> bool:
@@ -190,7 +201,7 @@ def _cued(text: str, start: int, end: int) -> bool:
 @lru_cache(maxsize=64)
 def _named_times(code: str) -> re.Pattern[str] | None:
     names = sorted({*LANGUAGES[code].clock, *LANGUAGES[code].relative_days}, key=lambda n: (-len(n), n))
-    return re.compile(rf"(?<![{WORD}'])(?:" + "|".join(map(re.escape, names)) + rf")(?![{WORD}'])") if names else None
+    return re.compile(rf"(?<![{WORD}'])(?:" + "|".join(map(re.escape, names)) + rf")(?![{WORD}'])", re.ASCII) if names else None
 
 
 def _word_times(text: str, language: Language) -> list[Dated]:

@@ -17,13 +17,20 @@ WORD = (
 )
 """Characters of words, as the inside of a character class. Explicit ranges: `\\w` would follow the interpreter's tables."""
 
+DIGITS = frozenset("0123456789")
+UPPER = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
+"""ASCII classes: the methods of `str` would follow the interpreter's tables."""
+
+LETTER = re.compile(f"(?![0-9_])[{WORD}]", re.ASCII)
+
 _data = json.loads((files(__package__) / "data" / "fold.json").read_text("utf-8"))
 _TABLE: dict[int, str] = {ord(a): b for a, b in zip(_data["from"], _data["to"], strict=True)}
 _ASCII_UPPER = {code: chr(code + 32) for code in range(65, 91)}
 _TABLE.update(_ASCII_UPPER)
 
-_MARKUP = re.compile(r"[`*\"]+|(?<![0-9A-Za-z_])_+|_+(?![0-9A-Za-z_])")
-_SPACES = re.compile(r"[ \t\r\n\f\v]+")
+_MARKUP = re.compile(r"[`*\"]+|(?<![0-9A-Za-z_])_+|_+(?![0-9A-Za-z_])", re.ASCII)
+_SPACES = re.compile(r"[ \t\r\n\f\v]+", re.ASCII)
 _EDGES = " .,;:!?-\u2014'()[]{}<>|#"
 
 

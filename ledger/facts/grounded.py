@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ledger.facts.dates import find_dates, numeric_readings
+from ledger.facts.findings import is_date
 from ledger.facts.fold import fold, normalise
 from ledger.facts.lexicon import LANGUAGES
 from ledger.facts.numbers import readings
-from ledger.facts.survival import _is_date
 from schemas.facts import Fact
 from schemas.ids import fact_id
 
@@ -25,7 +25,7 @@ def grounded(fact: Fact, text: str, *, scope_key: str) -> bool:
         return fact.value in readings(piece)
     if normalise(piece) == fact.value:
         return True
-    return fact.cls == "commitment" and _is_date(fact.value) and fact.value in _date_readings(piece)
+    return fact.cls == "commitment" and is_date(fact.value) and fact.value in _date_readings(piece)
 
 
 def _date_readings(piece: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib.resources import files
 from tomllib import loads
 
+from ledger.facts.fold import DIGITS, LETTER, LOWER, UPPER
 from ledger.facts.units import SYMBOLS, WORDS
 
 _data = loads((files(__package__) / "data" / "identifiers.toml").read_text("utf-8"))
@@ -20,22 +21,26 @@ _BRANDS = frozenset(_data["brands"].lower().split())
 _COMPOUND_TAILS = frozenset(_data["compound_tails"].split())
 COMMANDS = frozenset(_data["commands"].split())
 
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]+")
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]+", re.ASCII)
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
-_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-_HEX = re.compile(r"(?:0x)?[0-9a-f]{7,64}|sha\d{1,3}:[0-9a-f]{6,}|0x[0-9a-fA-F]+")
-_FLAG = re.compile(r"--?[A-Za-z][A-Za-z0-9_-]*(?:=[^\s,;]+)?")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", re.ASCII)
+_HEX = re.compile(r"(?:0x)?[0-9a-f]{7,64}|sha\d{1,3}:[0-9a-f]{6,}|0x[0-9a-fA-F]+", re.ASCII)
+_FLAG = re.compile(r"--?[A-Za-z][A-Za-z0-9_-]*(?:=[^\s,;]+)?", re.ASCII)
 _VERSION = re.compile(
-    r"v?\d+\.\d+\.\d+(?:[.+-][0-9A-Za-z.+-]+)?|v\d+(?:\.\d+)*(?:-[0-9A-Za-z.]+)?|\d+\.\d+(?:\.\d+)*-?(?:rc|alpha|beta|b|a|dev)\.?\d*"
+    r"v?\d+\.\d+\.\d+(?:[.+-][0-9A-Za-z.+-]+)?|v\d+(?:\.\d+)*(?:-[0-9A-Za-z.]+)?|\d+\.\d+(?:\.\d+)*-?(?:rc|alpha|beta|b|a|dev)\.?\d*",
+    re.ASCII,
 )
-_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?")
+_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?", re.ASCII)
 _PATH = re.compile(
-    r"(?:~|\.{1,2}|@?[\w.@+*{}$<>\[\]-]+)?(?:/[\w.@+*{}$<>\[\]=%-]+)+/?(?::\d+(?:-\d+)?(?::\d+)?)?|[\w.@+-]+/|[A-Za-z]:\\[\w\\ .-]+",
+    r"(?:~|\.{1,2}|@?[\w.@+*{}$<>\[\]-]+)?(?:/[\w.@+*{}$<>\[\]=%-]+)+/?(?::\d+(?:-\d+)?(?::\d+)?)?|[\w.@+-]+/"
+    r"|[A-Za-z]:\\[\w\\ .-]+",
     re.ASCII,
 )
 _FILE = re.compile(r"\.?[\w@+-]+(?:\.[\w@+*-]+)*\.([A-Za-z][A-Za-z0-9]{0,9})(?::\d+(?:-\d+)?(?::\d+)?)?", re.ASCII)
 _DOTFILE = re.compile(r"\.[a-z][\w-]+(?:\.[\w-]+)*", re.ASCII)
-_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+([a-z]{2,})(?::\d+)?|localhost:\d+|[a-z][a-z0-9-]*:\d{2,5}")
+_HOST = re.compile(
+    r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+([a-z]{2,})(?::\d+)?|localhost:\d+|[a-z][a-z0-9-]*:\d{2,5}", re.ASCII
+)
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+(?:\(\))?", re.ASCII)
 _CALL = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*\([\w, ]*\)", re.ASCII)
 _SNAKE = re.compile(r"_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+_*|_+[A-Za-z]\w+|\$\{?[A-Z_][A-Z0-9_]*\}?", re.ASCII)
@@ -44,14 +49,14 @@ _CODE = re.compile(
     r"[A-Za-z][A-Za-z0-9]{0,14}(?:-[A-Za-z0-9]{1,12}){0,2}-v?\d+(?:\.\d+)+(?:-[A-Za-z0-9.]{1,16}){0,3}|[A-Za-z]{1,10}(?:[-/][A-Za-z0-9]{1,12}){0,3}[-/]?\d[A-Za-z0-9]*(?:[-/][A-Za-z0-9]{1,12}){0,4}|\d{1,6}-[A-Z]{1,3}\d*|[A-Z]{1,4}-[A-Z]{1,4}(?:-\w{1,6})?|[A-Z]\d{1,5}[A-Z]?\d*",
     re.ASCII,
 )
-_MEASURE = re.compile(r"[+-]?\d[\d.,]*(?:[a-zA-Z%µμ°/]+)?(?:-[A-Za-z]+)*|\d+x\d*|[vx]?\d+x")
+_MEASURE = re.compile(r"[+-]?\d[\d.,]*(?:[a-zA-Z%µμ°/]+)?(?:-[A-Za-z]+)*|\d+x\d*|[vx]?\d+x", re.ASCII)
 _ISSUE = re.compile(r"[\w.-]*(?:/[\w.-]+)?#\d+", re.ASCII)
 _HANDLE = re.compile(r"@[A-Za-z][\w-]+(?:/[\w.-]+)?", re.ASCII)
-_ZEROS = re.compile(r"0\d{2,}|\d{9,20}(?<!000)")
+_ZEROS = re.compile(r"0\d{2,}|\d{9,20}(?<!000)", re.ASCII)
 _PACKAGE = re.compile(r"[a-z][\w.-]*(?:==|@)\d[\w.]*", re.ASCII)
-_WORDY = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+){1,3}")
-_LABEL = re.compile(r"[a-z]\d{1,3}")
-_HAS_SHAPE = re.compile(r"[0-9_/.:@#\\$(=-]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_WORDY = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+){1,3}", re.ASCII)
+_LABEL = re.compile(r"[a-z]\d{1,3}", re.ASCII)
+_HAS_SHAPE = re.compile(r"[0-9_/.:@#\\$(=-]|[a-z][A-Z]|[A-Z]{2}[a-z]", re.ASCII)
 
 
 @lru_cache(maxsize=32768)
@@ -76,12 +81,12 @@ _STRONG = (
 
 
 def _hex_like(core: str) -> bool:
-    return core.startswith(("0x", "sha")) or (any(c.isdecimal() for c in core) and any(c in "abcdef" for c in core))
+    return core.startswith(("0x", "sha")) or (bool(DIGITS & set(core)) and any(c in "abcdef" for c in core))
 
 
 def _path_kind(core: str) -> str:
     if not _PATH.fullmatch(core):
-        return "code" if _CODE.fullmatch(core) and any(c.isdecimal() for c in core) else ""
+        return "code" if _CODE.fullmatch(core) and bool(DIGITS & set(core)) else ""
     if core in SYMBOLS:
         return ""
     if _WORDY.fullmatch(core):
@@ -99,9 +104,9 @@ def _name_kind(core: str) -> str:
     if core.startswith(".") and _DOTFILE.fullmatch(core):
         return "file"
     host = _HOST.fullmatch(core)
-    if host and (host.group(1) is None or host.group(1) in _DOMAINS) and not core[0].isdecimal():
+    if host and (host.group(1) is None or host.group(1) in _DOMAINS) and core[0] not in DIGITS:
         return "host"
-    if _SNAKE.fullmatch(core) and any(c.isalpha() for c in core):
+    if _SNAKE.fullmatch(core) and LETTER.search(core):
         return "symbol"
     if _CALL.fullmatch(core) and (core.endswith("()") or "." in core or "_" in core):
         return "symbol"
@@ -128,14 +133,91 @@ def _symbolic(core: str) -> bool:
 
 
 def _code_kind(core: str) -> str:
-    digits = any(c.isdecimal() for c in core)
+    digits = bool(DIGITS & set(core))
     if not digits:
-        return "code" if core.isupper() else ""
+        return "code" if not LOWER & set(core) else ""
     if core.lower() in _BRANDS:
         return ""
     head, dash, tail = core.partition("-")
     if not dash:
-        return "code" if core[0].isupper() and (len(core) <= 3 or core.upper() == core) else ""
+        return "code" if core[0] in UPPER and (len(core) <= 3 or core.upper() == core) else ""
     if tail in _COMPOUND_TAILS:
         return ""
     return "code" if head else ""
+
+
+_CHUNK = re.compile(r"[^\s\u00a0\u202f\u3000]+", re.ASCII)
+
+
+_LEAD = re.compile(r"^[(\[{<\"'`*\u201c\u2018\u00ab,;:!?|=>]*(?:\((?=\S))?", re.ASCII)
+
+
+_TICKS = re.compile(r"`([^`\n]{1,200})`", re.ASCII)
+
+
+_BALANCE = {")": "(", "]": "[", "}": "{", ">": "<"}
+
+
+_PLAIN = re.compile("[a-z0-9]+", re.ASCII)
+
+
+@lru_cache(maxsize=32768)
+def _core(chunk: str) -> tuple[int, int, str]:
+    """Where the identifier in a run of non-space characters begins and ends, and its kind; kind is empty if there is none."""
+    if len(chunk) > 600:
+        return 0, 0, ""
+    start = _LEAD.match(chunk).end()  # type: ignore[union-attr]
+    end = len(chunk)
+    while end > start:
+        last = chunk[end - 1]
+        if last in "\"'`*\u201d\u2019\u00bb,;:!?.|\u2026" or (
+            last in _BALANCE and chunk.count(_BALANCE[last], start, end) < chunk.count(last, start, end)
+        ):
+            end -= 1
+        else:
+            break
+    kind = classify(chunk[start:end])
+    if not kind:
+        for mark in ("=", ",", "(", "\u2014", "|", ":", "~"):
+            head, found, _ = chunk[start:end].partition(mark)
+            if found and len(head) > 2 and classify(head):
+                return start, start + len(head), classify(head)
+    return start, end, kind
+
+
+def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Ranges of identifiers in `[start, end)`: quoted code, then whatever has an identifier's shape. In order, none nested."""
+    found: list[tuple[int, int]] = []
+    ticks = [(m.start(1), m.end(1)) for m in _TICKS.finditer(text, start, end)] if "`" in text[start:end] else []
+    for a, b in ticks:
+        if text[a:b].strip() and b - a <= 120:
+            found.append((a, b))
+    open_command = -1
+    for m in _CHUNK.finditer(text, start, end):
+        chunk = m[0]
+        a, b, kind = _core(chunk)
+        at, to = m.start() + a, m.start() + b
+        if ticks and any(x < to and at < y for x, y in ticks):
+            open_command = -1
+            continue
+        if kind:
+            if (kind == "flag" and open_command >= 0 and found) or (
+                open_command >= 0
+                and found
+                and kind in {"path", "file", "digits", "version", "code", "symbol"}
+                and text[found[-1][1] - 1] not in ",;"
+            ):
+                found[-1] = (found[-1][0], to)
+            else:
+                found.append((at, to))
+                open_command = len(found) if kind == "path" and chunk[a : a + 2] == "./" else -1
+        elif open_command >= 0 and _command_word(text, m, chunk):
+            continue
+        if chunk[-1] in ",;.:)" or not kind:
+            open_command = -1
+    return sorted(found)
+
+
+def _command_word(text: str, m: re.Match[str], chunk: str) -> bool:
+    """A plain word inside a command line: one that a flag or another argument still follows."""
+    return bool(_PLAIN.fullmatch(chunk) and re.match(r"\s+--?[A-Za-z]", text[m.end() : m.end() + 4]))

@@ -55,9 +55,9 @@ _TAGS = {
     "afterwards": AFTERWARDS, "please": PLEASE, "ask": ASK, "noun_stop": NOUN_STOP, "pred": PRED, "except": EXCEPT, "none": NONE,
 }  # fmt: skip
 _BOUNDS = {"le": "<=", "ge": ">=", "gt": ">", "lt": "<", "approx": "~"}
-_COMBINING = re.compile("[\u0300-\u036f\u064b-\u065f\u0670\u0640\u05b0-\u05c7]+")
+_COMBINING = re.compile("[\u0300-\u036f\u064b-\u065f\u0670\u0640\u05b0-\u05c7]+", re.ASCII)
 _IRREGULAR: dict[str, str] = {}
-_ENGLISH_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
+_ENGLISH_DOUBLED = re.compile(r"([bdfgmnprt])\1$", re.ASCII)
 
 
 def _entries(text: str) -> list[tuple[str, ...]]:
@@ -199,7 +199,7 @@ def _pairs(text: str) -> dict[str, int]:
 
 
 def _pattern(text: str) -> re.Pattern[str] | None:
-    return re.compile(fold(text)) if text else None
+    return re.compile(fold(text), re.ASCII) if text else None
 
 
 @lru_cache(maxsize=65536)
@@ -264,18 +264,18 @@ LANGUAGES: dict[str, Language] = _load()
 ENGLISH = LANGUAGES["en"]
 
 _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("ko", re.compile("[\uac00-\ud7a3]")),
-    ("ja", re.compile("[\u3041-\u30fa]")),
-    ("zh", re.compile("[\u4e00-\u9fff]")),
-    ("ru", re.compile("[\u0430-\u044f]")),
-    ("el", re.compile("[\u03b1-\u03c9]")),
-    ("he", re.compile("[\u05d0-\u05ea]")),
-    ("ar", re.compile("[\u0620-\u064a]")),
-    ("hi", re.compile("[\u0904-\u0939]")),
-    ("th", re.compile("[\u0e01-\u0e3a]")),
+    ("ko", re.compile("[\uac00-\ud7a3]", re.ASCII)),
+    ("ja", re.compile("[\u3041-\u30fa]", re.ASCII)),
+    ("zh", re.compile("[\u4e00-\u9fff]", re.ASCII)),
+    ("ru", re.compile("[\u0430-\u044f]", re.ASCII)),
+    ("el", re.compile("[\u03b1-\u03c9]", re.ASCII)),
+    ("he", re.compile("[\u05d0-\u05ea]", re.ASCII)),
+    ("ar", re.compile("[\u0620-\u064a]", re.ASCII)),
+    ("hi", re.compile("[\u0904-\u0939]", re.ASCII)),
+    ("th", re.compile("[\u0e01-\u0e3a]", re.ASCII)),
 )
-_UKRAINIAN = re.compile("[\u0456\u0457\u0454\u0491]")
-_WORDS = re.compile("[a-z']{1,14}(?![a-z'])")
+_UKRAINIAN = re.compile("[\u0456\u0457\u0454\u0491]", re.ASCII)
+_WORDS = re.compile("[a-z']{1,14}(?![a-z'])", re.ASCII)
 _SAMPLE_CHARS = 4000
 """How much of a text decides its language: enough for any sentence, small against bulk."""
 
@@ -319,7 +319,7 @@ def supported_scripts(folded: str) -> Iterator[str]:
             yield code
 
 
-_LETTER = re.compile("[a-z\u0100-\U000323af]")
+_LETTER = re.compile("[a-z\u0100-\U000323af]", re.ASCII)
 
 
 def readable_letters(folded: str) -> bool:

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ledger.facts.clauses import Clause, Sentence, Token
+from ledger.facts.clauses import Clause, Sentence
+from ledger.facts.tokens import Token
 
 RULES_VERSION = "r1"
 """Version of the facts' survival and of every rule over them; part of each decision."""

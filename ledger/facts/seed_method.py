@@ -24,8 +24,8 @@ _PATTERNS = (
     ("rejected", re.compile(r"\b(?:instead of|rejected|ruled out|won'?t|will not|not going to)\b", re.IGNORECASE | re.ASCII)),
     ("reason", re.compile(r"\bbecause\b", re.IGNORECASE | re.ASCII)),
 )
-_CUT = re.compile(r"(?<=[.!?])\s+|[\r\n]+")
-_TOKEN = re.compile(r"[a-z0-9]+")
+_CUT = re.compile(r"(?<=[.!?])\s+|[\r\n]+", re.ASCII)
+_TOKEN = re.compile(r"[a-z0-9]+", re.ASCII)
 _STOPWORDS = frozenset("the a an and or of to in is are was were be been it this that for on with as at by from".split()) - {
     "from"
 }

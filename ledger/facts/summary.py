@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from ledger.facts import lexicon as lx
 from ledger.facts.blocks import blocks, sentences
-from ledger.facts.clauses import Clause, Sentence, Token, analyse
-from ledger.facts.fold import WORD, fold, normalise
+from ledger.facts.clauses import Clause, Sentence, analyse
+from ledger.facts.fold import DIGITS, WORD, fold, normalise
 from ledger.facts.lexicon import detect
 from ledger.facts.model import encode, near_tokens
 from ledger.facts.tables import table_rows
+from ledger.facts.tokens import Token
 
 
 class Place(NamedTuple):
@@ -147,10 +148,10 @@ class SummaryText:
     def _identifier(self, start: int, end: int) -> None:
         value = self.text[start:end]
         self.identifiers.setdefault(value, []).append((start, end))
-        self.identifier_folds.setdefault(value.lower(), (start, end))
+        self.identifier_folds.setdefault(fold(value), (start, end))
         tail = value.replace("\\", "/").rstrip("/").rpartition("/")[2]
         if tail:
-            self.identifier_folds.setdefault("/" + tail.lower(), (start, end))
+            self.identifier_folds.setdefault("/" + fold(tail), (start, end))
 
     def part_at(self, value: str) -> int | None:
         """The clause in which these exact characters stand as a whole, though nothing in the summary marks them as a name."""
@@ -184,7 +185,7 @@ def _flat(tokens: list[Token]) -> frozenset[str]:
     return frozenset(key for token in tokens for key in token.keys)
 
 
-_NAME_CHAR = re.compile(f"[{WORD}]")
+_NAME_CHAR = re.compile(f"[{WORD}]", re.ASCII)
 
 
 @lru_cache(maxsize=4096)
@@ -199,10 +200,8 @@ def _edge_before(text: str, at: int, value: str) -> bool:
     if before == "/":
         return value[0] not in "/~." and not text[at - 2 : at - 1] == "." and not text[max(0, at - 3) : at] == "../"
     if before in "-.@#$\\":
-        return (
-            (before == "."
-            and text[at - 2 : at - 1] in {".", " ", ""})
-            or (before == "-" and text[at - 2 : at - 1] in {" ", "\n", "\u2014"})
+        return (before == "." and text[at - 2 : at - 1] in {".", " ", ""}) or (
+            before == "-" and text[at - 2 : at - 1] in {" ", "\n", "\u2014"}
         )
     return not _is_name_char(before) or not _is_name_char(value[0]) or (ord(before) > 0x2FF and value[0].isascii())
 
@@ -217,7 +216,7 @@ def _edge_after(text: str, end: int, value: str) -> bool:
         return False
     if after in ".-@:":
         following = text[end + 1 : end + 2]
-        if after == ":" and following.isdecimal():
+        if after == ":" and following in DIGITS:
             return "." in value
         return not (following and _is_name_char(following))
     return not _is_name_char(after) or (ord(after) > 0x2FF and value[-1].isascii())

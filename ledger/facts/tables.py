@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_CELL = re.compile(r"[^|\n]+")
-_RULE = re.compile(r"^[\s|:-]+$")
+_CELL = re.compile(r"[^|\n]+", re.ASCII)
+_RULE = re.compile(r"^[\s|:-]+$", re.ASCII)
 CELLS_MAX = 4000
 """Cells of one table that are read; a larger table is bulk."""
 

@@ -8,7 +8,20 @@ from typing import Annotated
 
 import typer
 
-from ops.cli import alerting, asking, auditing, demo, exit, forgetting, ingesting, inspecting, writing  # noqa: A004
+from ops.cli import (
+    alerting,
+    asking,
+    auditing,
+    demo,
+    desk,
+    doctoring,
+    exit,  # noqa: A004
+    forgetting,
+    ingesting,
+    inspecting,
+    rehearsing,
+    writing,
+)
 
 EPILOG = (
     "Exit codes: 0 fine, 1 a violation was found, 2 usage, 3 unknown or inconclusive, 4 log not there or disk full, "
@@ -56,8 +69,15 @@ for _command in (
     writing.tombstone,
     auditing.replay,
     auditing.verify,
+    desk.gate,
+    desk.audit,
+    desk.acknowledge,
+    desk.record,
+    rehearsing.rehearse,
+    doctoring.doctor,
 ):
     app.command()(_command)
+app.add_typer(desk.policy_app, name="policy")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

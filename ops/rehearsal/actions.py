@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ledger.facts import extract
 from ledger.log import ALERTS
 from ledger.lookup import span_row, summary_row
 from ledger.masking import mask
-from ledger.retrieval import Fetched
-from ledger.rules.rehydration import is_derivable
+from ledger.retrieval import Fetched, Hit
 from ops.rehearsal.retrieval import fetch
 from ops.rehearsal.scenario import Fields
 from ops.rehearsal.stage import Stage, Step, sha256_of
+from ops.retrieval.backing import rehydrate
 from schemas.alerts import AlertRaised
 from schemas.codec import decode_alert
 from schemas.decisions import CompactionGranted
@@ -102,10 +103,8 @@ async def _claim(stage: Stage, item: dict[str, Any]) -> FetchedClaim:
     text = mask(str(item.get("text", "")))
     claim = Claim(text=text, key=item.get("key"), summary=item.get("summary"))
     manifest = extract(text, "assistant", scope_key=stage.scope)
-    if claim.summary is None:
-        fetched = await fetch(stage, claim.key or "")
-    else:
-        fetched = await _backing(stage, claim.summary, text)
+    with stage.store.reading() as reading:
+        fetched = await rehydrate(reading.session(stage.session).rows, claim, _Path(stage))
     return FetchedClaim(
         claim=claim,
         manifest=manifest,
@@ -116,20 +115,19 @@ async def _claim(stage: Stage, item: dict[str, Any]) -> FetchedClaim:
     )
 
 
-async def _backing(stage: Stage, summary: str, text: str) -> Fetched:
-    """A summary's keys stand for the spans it covers; one without keys is looked up by what it covers."""
-    with stage.store.reading() as reading:
-        row = summary_row(reading.session(stage.session).rows, summary)
-    if row is None:
-        return Fetched(status="absent", key=summary)
-    if row.keys and not any(is_derivable(key, text) or key not in row.underivable for key in row.keys):
-        return Fetched(status="absent", key=summary, detail="no key can be derived")
-    fetched = Fetched(status="absent", key=summary)
-    for first, _ in row.covers:
-        fetched = await fetch(stage, first)
-        if fetched.status == "ok":
-            return fetched
-    return fetched
+class _Path:
+    """The scenario's store as a retrieval path."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    async def fetch(self, key: str) -> Fetched:
+        """What the store gives for a key."""
+        return await fetch(self._stage, key)
+
+    async def search(self, text: str, k: int) -> Sequence[Hit]:
+        """Scenarios bring their own candidates."""
+        return ()
 
 
 async def draft_summary(stage: Stage, fields: Fields) -> Step | None:

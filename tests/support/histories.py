@@ -44,6 +44,9 @@ class Publisher:
         self.spans: dict[str, dict[int, str]] = {scope: {}}
         self.summaries: dict[str, dict[str, str]] = {scope: {}}
         self.requests: dict[str, dict[str, str]] = {scope: {}}
+        self.named: dict[str, list[int]] = {}
+        self.window: dict[str, list[int]] = {scope: []}
+        self.used: set[str] = set()
         self.count = 0
 
     def begin(self) -> list[AnyRecord]:
@@ -52,9 +55,38 @@ class Publisher:
         first = [g.opened(self.scope, scope=self.scope, store=store)]
         return first + ([self.open_another()] if self.chance.random() < 0.6 else [])
 
-    def next(self) -> AnyRecord:
-        """One more record."""
-        return self.chance.choices(self._makers, self._weights)[0](self)
+    def next(self) -> list[AnyRecord]:
+        """One more record, or a few that belong together."""
+        made = self.chance.choices(self._makers, self._weights)[0](self)
+        return made if isinstance(made, list) else [made]
+
+    def round(self) -> list[AnyRecord]:
+        """A compaction as a well-behaved publisher does it, though not always to its end."""
+        session = self.scope
+        name, text = f"{session}#m{self._number()}", self._summary_text()
+        live = [known for known in self.summaries[session] if known in self.used][-2:]
+        self.summaries[session][name] = text
+        request = f"q{self._number()}"
+        self.requests[session][request] = text
+        self.named[request] = spans = self.chance.sample(self.window[session], len(self.window[session]) * 2 // 3)
+        first = g.summary(name, text, session=session, scope=self.scope, covers_summaries=tuple(live))
+        mode, budget = self.chance.choice(("all", "prefer", "prefer")), self.chance.choice((None, 90))
+        asked = g.request(
+            request, name, *spans, scope=self.scope, session=session, mode=mode, tokens=10, tokens_before=100, budget_tokens=budget
+        )
+        if self.chance.random() < 0.3:
+            return [first, asked]
+        self.used.add(name)
+        self.window[session] = [number for number in self.window[session] if number not in spans]
+        end = self.chance.choice(("applied", "applied", "observed", "withdrawn"))
+        if end == "applied":
+            return [first, asked, g.applied(request, text, session=session, scope=self.scope)]
+        if end == "withdrawn":
+            return [first, asked, g.withdrawn(request, session=session, scope=self.scope)]
+        seen = g.observed(
+            f"r{self._number()}", name, turn=self.count, kept=self.window[session], session=session, scope=self.scope
+        )
+        return [first, asked, seen]
 
     def _number(self) -> int:
         self.count += 1
@@ -67,10 +99,9 @@ class Publisher:
         return self.chance.random() < 0.1
 
     def _spans(self, session: str, most: int = 4) -> list[int]:
-        known = list(self.spans[session])
-        if not known or self._wild():
-            known = [*known, 999]
-        recent = known[-5:]
+        recent = (self.window[session] or list(self.spans[session]))[-6:]
+        if not recent or self._wild():
+            recent = [*list(self.spans[session])[-6:], 999]
         return [self.chance.choice(recent) for _ in range(self.chance.randint(0, most))] if self._wild() else self.chance.sample(
             recent, min(len(recent), self.chance.randint(1, most))
         )
@@ -82,7 +113,7 @@ class Publisher:
         name = f"{self.scope}/{len(self.sessions)}" if len(self.sessions) < 3 else self._session()
         if name not in self.sessions:
             self.sessions.append(name)
-            self.spans[name], self.summaries[name], self.requests[name] = {}, {}, {}
+            self.spans[name], self.summaries[name], self.requests[name], self.window[name] = {}, {}, {}, []
         return g.opened(name, scope=self.scope)
 
     def span(self) -> AnyRecord:
@@ -91,6 +122,8 @@ class Publisher:
         number = self.chance.choice(list(self.spans[session])) if again else self._number()
         text = self.spans[session].get(number, "") if again and self._wild() else self._words()
         self.spans[session].setdefault(number, text)
+        if number not in self.window[session]:
+            self.window[session].append(number)
         return g.span(
             number,
             text,
@@ -134,8 +167,9 @@ class Publisher:
 
     def _a_summary(self, session: str) -> str:
         owner = self._session() if self._wild() else session
-        known = list(self.summaries[owner]) or ["none"]
-        return self.chance.choice(known[-3:]) if self._wild() else known[-1]
+        known = list(self.summaries[owner])
+        fresh = [name for name in known if name not in self.used]
+        return self.chance.choice(known[-3:] or ["none"]) if self._wild() or not fresh else fresh[-1]
 
     def request(self) -> AnyRecord:
         session = self._session()
@@ -144,10 +178,11 @@ class Publisher:
         summary = self._a_summary(session)
         self.requests[session].setdefault(name, self.summaries[session].get(summary, ""))
         budget = self.chance.choice((None, None, 95, 85, 60))
+        spans = self.named.setdefault(name, self._spans(session, 5))
         return g.request(
             name,
             summary,
-            *self._spans(session, 5),
+            *spans,
             session=session,
             scope=self.scope,
             mode=self.chance.choice(("all", "prefer")),
@@ -165,6 +200,8 @@ class Publisher:
         session = self._session()
         name = self._a_request(session)
         text = self.requests[session].get(name, "") if not self._wild() else "other"
+        self.used.update(known for known, said in self.summaries[session].items() if said == text)
+        self.window[session] = [number for number in self.window[session] if number not in self.named.get(name, ())]
         return g.applied(name, text, session=session, scope=self.scope)
 
     def withdrawn(self) -> AnyRecord:
@@ -173,12 +210,15 @@ class Publisher:
 
     def observed(self) -> AnyRecord:
         session = self._session()
-        state = self.chance.choice(("text", "text", "text", "text", "opaque", "empty", "missing", "error_text"))
+        state = "text" if self.chance.random() < 0.85 else self.chance.choice(("opaque", "empty", "missing", "error_text"))
+        summary = self._a_summary(session) if self.chance.random() < 0.95 else None
+        self.used.add(summary or "")
+        self.window[session] = kept = self._spans(session, 3)
         return g.observed(
             f"r{self._number()}",
-            self._a_summary(session) if self.chance.random() < 0.9 else None,
+            summary,
             turn=self.count if not self._wild() else 2,
-            kept=self._spans(session, 3),
+            kept=kept,
             unseen=self._spans(session, 1) if self._wild() else (),
             session=session,
             scope=self.scope,
@@ -258,11 +298,11 @@ class Publisher:
             )
         )
 
-    _makers: Sequence[Callable[[Publisher], AnyRecord]] = (
-        span, manifest, summary, request, applied, withdrawn, observed, entry, evict, evicted, expired, externalised,
+    _makers: Sequence[Callable[[Publisher], AnyRecord | list[AnyRecord]]] = (
+        round, span, manifest, summary, request, applied, withdrawn, observed, entry, evict, evicted, expired, externalised,
         tombstone, rechunked, write, closed, policy, other, open_another,
     )  # fmt: skip
-    _weights = (30, 6, 12, 12, 10, 2, 6, 5, 8, 6, 3, 2, 4, 0.5, 1, 0.2, 1, 2, 1)
+    _weights = (10, 30, 6, 12, 12, 10, 2, 6, 5, 8, 6, 3, 2, 4, 0.5, 1, 0.2, 1, 2, 1)
 
 
 def history(seed: object, size: int = 60, scope: str = "s1") -> list[AnyRecord]:
@@ -271,7 +311,7 @@ def history(seed: object, size: int = 60, scope: str = "s1") -> list[AnyRecord]:
     found = publisher.begin() if publisher.chance.random() < 0.95 else []
     while len(found) < size:
         again = found and publisher.chance.random() < 0.05
-        found.append(publisher.chance.choice(found) if again else publisher.next())
+        found.extend([publisher.chance.choice(found)] if again else publisher.next())
     return found
 
 

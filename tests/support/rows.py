@@ -17,18 +17,18 @@ class MemoryRows:
     """The base that a draft lies over: empty at first, changed by `apply` alone."""
 
     def __init__(self) -> None:
-        self.data: dict[bytes, bytes] = {}
+        self.data: dict[bytes, dict[bytes, bytes]] = {prefix: {} for prefix in TABLE_BY_PREFIX}
 
     def get(self, table: Table[R], key: bytes) -> R | None:
         """The row, or None."""
-        raw = self.data.get(table.prefix + key)
+        raw = self.data[table.prefix].get(key)
         return table.decode(raw) if raw is not None else None
 
     def walk(self, table: Table[R], group: bytes, start: bytes = b"") -> Iterator[tuple[bytes, R]]:
         """Rows of the group in key order, from `start` on."""
-        for full in sorted(full for full in self.data if full.startswith(table.prefix + group)):
-            if full[1:] >= start:
-                yield full[1:], table.decode(self.data[full])
+        rows = self.data[table.prefix]
+        for key in sorted(key for key in rows if key.startswith(group) and key >= start):
+            yield key, table.decode(rows[key])
 
     def all(self, table: Table[R]) -> dict[bytes, R]:
         """Every row of a table by key."""
@@ -39,17 +39,19 @@ class MemoryRows:
         for table, key, row in changes.changes():
             assert TABLE_BY_PREFIX[table.prefix] is table
             if row is None:
-                self.data.pop(table.prefix + key, None)
+                self.data[table.prefix].pop(key, None)
             else:
-                self.data[table.prefix + key] = _encode(row)
+                self.data[table.prefix][key] = _encode(row)
 
     def digest(self, scope: str) -> bytes:
         """What `Snapshot.scope_digest` says of the same rows."""
-        parts = [digest(full, self.data[full], size=HASH_BYTES) for full in sorted(self.data)]
+        parts = [
+            digest(prefix + key, rows[key], size=HASH_BYTES) for prefix, rows in sorted(self.data.items()) for key in sorted(rows)
+        ]
         return digest(scope, *parts, size=32)
 
     def copy(self) -> MemoryRows:
         """The same rows, to go on from."""
         twin = MemoryRows()
-        twin.data = dict(self.data)
+        twin.data = {prefix: dict(rows) for prefix, rows in self.data.items()}
         return twin

@@ -12,6 +12,9 @@ from tests.support.cli import CODEX_SAMPLE, SAMPLE, SESSION, Cli
 BUDGET = "The retry budget is 3 attempts per 15-minute window and booking."
 DEADLINE = "The change has to be live by 2026-12-04."
 STAGING = "staging-old.harbor.example:8443"
+ENTRY_FIELDS = (
+    "class kind round role text sequence line byte_start byte_end sha256 timestamp model followed_by acted outcome reversed_at"
+).split()
 INGEST_FIELDS = ["files", "skipped", "sessions", "records", "added", "duplicates", "rounds", "alerts"]
 
 
@@ -94,12 +97,7 @@ def test_forgotten_has_the_fields_of_the_contract_and_totals_that_add_up(cli: Cl
     assert answer["note"] is None
     assert answer["rounds"] == 2
     assert len(answer["forgotten"]) == 3
-    entry = answer["forgotten"][0]
-    assert (
-        "class kind round role text sequence line byte_start byte_end sha256 timestamp model followed_by acted outcome reversed_at"
-    ).split() <= list(entry) or set(
-        "class kind round role text sequence line byte_start byte_end sha256 timestamp model followed_by acted outcome reversed_at".split()
-    ) <= entry.keys()
+    assert set(ENTRY_FIELDS) <= answer["forgotten"][0].keys()
     assert answer["receipt"]["method"] == "ours"
     assert answer["receipt"]["no_model"] is True
 
@@ -158,12 +156,11 @@ def test_forgotten_loses_the_number_that_the_summary_dropped(cli: Cli) -> None:
     ],
     ids=lambda arguments: " ".join(str(word).rpartition("/")[2] for word in arguments),
 )
-def test_cli_usage_errors_end_with_2_and_say_what_to_do(cli: Cli, arguments: tuple[object, ...]) -> None:
+def test_cli_usage_errors_end_with_2_and_a_message(cli: Cli, arguments: tuple[object, ...]) -> None:
     ran = cli(*arguments)
     assert ran.code == 2, ran.err
     assert ran.out == ""
     assert ran.err.startswith("error: ")
-    assert len(ran.err.splitlines()) >= 1
 
 
 @pytest.mark.parametrize(

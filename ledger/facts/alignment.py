@@ -1,0 +1,200 @@
+"""Statements aligned by their content words, then compared in polarity, quantifier, order and obligation (rule F2)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ledger.facts import lexicon as lx
+from ledger.facts.findings import MISSING, Finding, tail_of
+from ledger.facts.model import alternatives
+from ledger.facts.summary import Part, SummaryText
+from schemas.facts import SURVIVING, Fact
+
+ENOUGH = (3, 5)
+"""Share of a statement's content words that its restatement has to hold: higher calls paraphrases lost, lower confuses
+statements."""
+
+
+ENOUGH_LONG = (1, 2)
+"""The same for statements of `LONG_WORDS` content words and more, which are paraphrased more freely."""
+
+
+LONG_WORDS = 8
+
+
+HARD_WEIGHT = 2
+"""A name, identifier or value tells statements apart better than a word does."""
+
+
+class _Word:
+    __slots__ = ("hard", "keys", "weight")
+
+    def __init__(self, text: str) -> None:
+        self.hard = text[0] in "^!#"
+        self.weight = HARD_WEIGHT if text[0] in "^!" else 0 if text.lstrip("-")[0] == "<" else 1
+        self.keys = alternatives(text)
+
+
+def statement(fact: Fact, summary: SummaryText) -> Finding:
+    """The outcome of a statement: its clause is found in the summary by its words, then compared."""
+    marks = [word for word in fact.context.split(" ") if word[:1] == "%"]
+    words = [_Word(word) for word in fact.context.split(" ") if word and word[0] != "%"]
+    if not words:
+        return Finding("verbatim") if fact.value and fact.value in summary.normal else MISSING
+    hits: dict[int, int] = {}
+    for word in words:
+        seen: set[int] = set()
+        for key in word.keys:
+            for part in summary.by_key.get(key.lstrip("-"), ()):
+                if part not in seen:
+                    seen.add(part)
+                    hits[part] = hits.get(part, 0) + word.weight
+        if not seen and word.keys[0][0] == "!":
+            named = summary.part_at(word.keys[0][1:])
+            if named is not None:
+                hits[named] = hits.get(named, 0) + word.weight
+    if not hits:
+        return MISSING
+    return _judge(fact, words, marks, summary, hits)
+
+
+def _judge(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryText, hits: dict[int, int]) -> Finding:
+    """Tries the clauses that share most with the statement; a restatement outweighs a clause that says the opposite with less."""
+    best = sorted(hits, key=lambda part: (-hits[part], summary.parts[part].size, part))[:CANDIDATES]
+    best = [part for part in best if hits[part] * 4 >= hits[best[0]] * 3]
+    total = sum(word.weight for word in words)
+    findings: list[tuple[int, Finding]] = []
+    for part in best:
+        window = [at for at in summary.sentence_parts[summary.parts[part].sentence] if at in hits]
+        match = _Match(summary, part, [part] if hits[part] >= total else window, words)
+        findings.append((match.covered, _outcome(fact, marks, match)))
+        if findings[-1][1].outcome in SURVIVING and match.covered == total:
+            return findings[-1][1]
+    kept = [item for item in findings if item[1].outcome in SURVIVING]
+    turned = [item for item in findings if item[1].outcome == "inverted"]
+    if kept and (not turned or max(c for c, _ in kept) >= max(c for c, _ in turned)):
+        return max(kept, key=lambda item: item[0])[1]
+    return min(findings, key=lambda item: (_WORST[item[1].outcome], -item[0]))[1]
+
+
+CANDIDATES = 6
+"""Clauses of a summary that are compared with one statement."""
+
+_WORST = {"verbatim": 0, "equivalent": 0, "inverted": 1, "changed": 2, "weakened": 2, "missing": 4}
+
+
+class _Match:
+    """How the words of a statement lie in a clause of the summary and its neighbours in the same sentence."""
+
+    __slots__ = ("covered", "end", "main", "matched", "parts", "plain", "start", "summary", "turned", "whole", "words", "wrong")
+
+    def __init__(self, summary: SummaryText, main: int, window: list[int], words: list[_Word]) -> None:
+        self.summary, self.words = summary, words
+        self.main = summary.parts[main]
+        self.parts = [summary.parts[at] for at in window]
+        self.start, self.end = min(p.start for p in self.parts), max(p.end for p in self.parts)
+        self.covered = self.plain = self.matched = 0
+        self.turned = self.wrong = False
+        """`turned`: a word stands there as its opposite; `wrong`: a name or value is not in the summary, or the order is reversed."""
+        both = {key for word in words for key in word.keys if key.lstrip("-")[:1] == "@"}
+        both = {key for key in both if _turned(key) in both}
+        for word in words:
+            if word.weight:
+                self._weigh(word, window, both)
+            else:
+                self.wrong = self.wrong or self._reversed(word)
+        self.whole = self.covered == sum(word.weight for word in words)
+
+    def _reversed(self, word: _Word) -> bool:
+        held = any(key in part.keys for part in self.parts for key in word.keys)
+        return not held and any(_turned(key) in part.keys for part in self.parts for key in word.keys)
+
+    def _weigh(self, word: _Word, window: list[int], both: set[str]) -> None:
+        holders = [part for part in self.parts if any(key in part.keys or _turned(key) in part.keys for key in word.keys)]
+        if not holders:
+            self._weigh_name(word, window)
+            return
+        self.covered += word.weight
+        self.matched += 1
+        self.plain += not word.hard
+        decisive = [self.main] if any(part is self.main for part in holders) else holders
+        if not any(key in part.keys or key in both for part in decisive for key in word.keys):
+            self.turned = True
+
+    def _weigh_name(self, word: _Word, window: list[int]) -> None:
+        """A word that no clause holds by its key: an unmarked name, a path of which the summary has another, or nothing."""
+        name = word.keys[0][1:] if word.keys[0][0] == "!" else ""
+        if name and self.summary.part_at(name) in window:
+            self.covered += word.weight
+        elif name and tail_of(name) in self.summary.identifier_folds:
+            self.covered += 1
+            self.wrong = True
+        else:
+            self.wrong = self.wrong or (word.hard and not any(key.lstrip("-") in self.summary.by_key for key in word.keys))
+
+    def enough(self) -> bool:
+        """Does the match hold enough of the statement, and enough of its plain words, to speak of the same thing?"""
+        share = ENOUGH_LONG if len(self.words) >= LONG_WORDS else ENOUGH
+        plain_total = sum(not word.hard and word.weight > 0 for word in self.words)
+        return self.covered * share[1] >= share[0] * sum(word.weight for word in self.words) and self.plain * 2 >= plain_total
+
+
+def _turned(key: str) -> str:
+    return key[1:] if key[0] == "-" else "-" + key
+
+
+def _outcome(fact: Fact, marks: list[str], match: _Match) -> Finding:
+    start, end, parts, part = match.start, match.end, match.parts, match.main
+    if not match.enough():
+        half = match.covered * 2 >= sum(word.weight for word in match.words) and match.covered >= 2
+        return Finding("changed", start, end) if half and fact.cls != "narrative" else MISSING
+    banned = fact.cls == "prohibition"
+    hedge: Literal["kept", "stripped", "n/a"] = "n/a"
+    if fact.hedge:
+        hedge = "kept" if any(p.hedge or p.flags & (lx.HEDGE | lx.MAY) for p in parts) else "stripped"
+    if _inverted(fact, marks, match):
+        size = sum(word.weight > 0 for word in match.words)
+        sure = match.matched > 1 or (banned and size == 1)
+        return Finding("inverted", start, end, polarity="inverted", hedge=hedge) if sure else MISSING
+    polarity: Literal["kept", "inverted", "n/a"] = "kept" if banned else "n/a"
+    quantifier = _quantifier(fact, parts, "%exc" in marks)
+    if quantifier == "changed":
+        return Finding("changed", start, end, "n/a" if "%exc" in marks else polarity, quantifier, hedge)
+    if quantifier == "kept" and "%not" in marks:
+        quantifier = "n/a"
+    if match.wrong or (hedge == "stripped" and fact.cls != "narrative"):
+        return Finding("changed", start, end, polarity, quantifier, hedge)
+    if "%ask" in marks and not any(p.flags & (lx.ASK | lx.HEDGE | lx.QUESTION) for p in parts):
+        return Finding("changed", start, end, hedge="stripped")
+    if "%imp" in marks and all(p.flags & lx.MAY and not p.flags & lx.MUST for p in parts) and not any(p.negated for p in parts):
+        return Finding("weakened", start, end, polarity, quantifier, hedge)
+    verbatim = match.whole and fact.value in match.summary.normal
+    return Finding("verbatim" if verbatim else "equivalent", part.start, end, polarity, quantifier, hedge)
+
+
+def _inverted(fact: Fact, marks: list[str], match: _Match) -> bool:
+    """Opposite signs; or a ban with an exception of which only the exception is left (`may start before the audit`)."""
+    part = match.main
+    sign = -part.sign if match.turned else part.sign
+    if sign != (-1 if fact.polarity == "negated" else 1):
+        return True
+    if fact.cls != "prohibition" or "%exc" not in marks or fact.quantifier != "only":
+        return False
+    required = part.quantifier == "all" and part.flags & lx.MUST
+    return bool(part.flags & (lx.EXC | lx.UNTIL)) and not part.negated and part.quantifier != "only" and not required
+
+
+def _quantifier(fact: Fact, parts: list[Part], excepted: bool) -> Literal["kept", "changed", "n/a"]:
+    wanted = fact.quantifier
+    if not wanted or (wanted == "all" and fact.polarity == "negated"):
+        return "n/a"
+    have = {part.quantifier for part in parts}
+    if wanted in have:
+        return "kept"
+    if wanted == "only" and any(part.excepted for part in parts):
+        return "kept"
+    if wanted == "only" and excepted and "all" in have and any(part.flags & lx.MUST for part in parts):
+        return "kept"
+    if wanted in {"some", "most"} and not have & {"all", "only"}:
+        return "n/a"
+    return "changed"

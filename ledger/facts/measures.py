@@ -1,0 +1,177 @@
+"""What stands around a number: its bound, scale, unit and rate, and the noun that it counts."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import NamedTuple
+
+from ledger.facts import units
+from ledger.facts.fold import DIGITS, WORD
+from ledger.facts.lexicon import ENGLISH, Language
+from ledger.facts.numerals import NUM, decimal, word_pattern, word_value
+from ledger.facts.units import Unit
+
+
+class Line(NamedTuple):
+    """What is read: a text as written and folded, up to `end`, in a language."""
+
+    original: str
+    folded: str
+    end: int
+    language: Language
+
+
+_MORE = re.compile(NUM, re.ASCII)
+_OPERATOR = re.compile(r"(>=|<=|=>|=<|≥|≤|>|<|~|≈|±|==)\s*$", re.ASCII)
+
+
+OPS = {
+    ">=": ">=",
+    "=>": ">=",
+    "≥": ">=",
+    "<=": "<=",
+    "=<": "<=",
+    "≤": "<=",
+    ">": ">",
+    "<": "<",
+    "~": "~",
+    "≈": "~",
+    "±": "±",
+    "==": "",
+}
+
+
+_UNIT = re.compile(rf"(\s|-)?(°[CFc]?|[%‰€$£¥₹₩₺₽]|[A-Za-zµμ²³{WORD}]+(?:/[A-Za-z]+)?)", re.ASCII)
+
+
+_SCALE = {"k": 1000, "K": 1000, "M": 10**6, "bn": 10**9, "mio": 10**6, "B": 10**9}
+
+
+_WORDS_BACK = re.compile(rf"[{WORD}'.~]+", re.ASCII)
+
+
+_NEXT_WORD = re.compile(rf"\s?-?\s?([{WORD}'-]+)", re.ASCII)
+
+
+_SPACED_NOT_UNITS = frozenset({"A", "t", "M", "in", "am", "is", "as"})
+
+
+_SCALE_SUFFIX = re.compile(r"(bn|mio|[kKMB])(?![A-Za-z0-9/])", re.ASCII)
+
+
+_PER = re.compile(rf"\s?/\s?|\s([{WORD}]+)\s", re.ASCII)
+
+
+def bound_before(line: Line, start: int) -> tuple[str, int]:
+    """The bound that stands before a number (`at most`, `>=`), empty if there is none, and where number and bound begin."""
+    folded, language = line.folded, line.language
+    window = folded[max(0, start - 48) : start]
+    sign = _OPERATOR.search(window)
+    if sign:
+        return OPS[sign[1]], start - len(window) + sign.start()
+    words = list(_WORDS_BACK.finditer(window))[-5:]
+    if not words or window[words[-1].end() :].strip():
+        return "", start
+    names = [word[0] for word in words]
+    for length in range(min(5, len(names)), 0, -1):
+        for offset in (0, 1):
+            if length + offset > len(names) or (offset and names[-1] not in {"a", "an", "the", "de", "of", "von", "di", "az"}):
+                continue
+            chunk = tuple(names[len(names) - length - offset : len(names) - offset])
+            op = language.bounds.get(chunk) or (ENGLISH.bounds.get(chunk) if language is not ENGLISH else None)
+            if op:
+                return op, start - len(window) + words[len(names) - length - offset].start()
+    return "", start
+
+
+def bound_after(line: Line, look: int, at: int) -> tuple[str, int]:
+    """The bound that stands at `look` (`or more`), empty if there is none, and where the number ends with or without it."""
+    folded, end, language = line.folded, line.end, line.language
+    words = list(_WORDS_BACK.finditer(folded, look, min(end, look + 40)))[:3]
+    if words and folded[look : words[0].start()].strip() == "":
+        for length in range(len(words), 0, -1):
+            op = language.bounds_after.get(tuple(word[0] for word in words[:length]))
+            if op:
+                return op, words[length - 1].end()
+    return "", at
+
+
+def scale_at(line: Line, at: int) -> tuple[int, int]:
+    """`5k`, `2M`, `3 million`: the factor and where it ends."""
+    language = line.language
+    m = _SCALE_SUFFIX.match(line.original, at, line.end)
+    if m:
+        return (_SCALE[m[1]], m.end()) if m[1] != "B" else (1, at)
+    m = _NEXT_WORD.match(line.folded, at, line.end)
+    if m and m[1] in language.number_scales and language.number_scales[m[1]] >= 1000:
+        return language.number_scales[m[1]], m.end()
+    return 1, at
+
+
+def unit_at(line: Line, at: int) -> tuple[Unit | None, int]:
+    """The unit that begins at `at`, with or without a space or hyphen, and where it ends."""
+    m = _UNIT.match(line.original, at, line.end)
+    if not m:
+        return None, at
+    for rest, phrase_unit in units.PHRASES.get(line.folded[m.start(2) : m.end(2)], ()):
+        phrase = " ".join(rest)
+        if line.folded.startswith(phrase, m.end(2) + 1) and line.folded[m.end(2)] in " -":
+            return phrase_unit, m.end(2) + 1 + len(phrase)
+    name = m[2]
+    unit = units.unit_of(name, m[1] is None or m[1] == "-")
+    if unit is None and "/" in name:
+        name = name.partition("/")[0]
+        unit = units.unit_of(name, m[1] is None)
+    if unit is None and not name.isascii():
+        return _attached_unit(line.folded, m.start(2), m.end(2))
+    if unit is None or (m[1] and name in _SPACED_NOT_UNITS):
+        return None, at
+    return unit, m.start(2) + len(name)
+
+
+def _attached_unit(folded: str, start: int, end: int) -> tuple[Unit | None, int]:
+    """Scripts that write particles onto the unit: the longest unit word at the front of the token."""
+    for stop in range(min(end, start + 4), start, -1):
+        unit = units.WORDS.get(folded[start:stop])
+        if unit is not None and not folded[start:stop].isascii():
+            return unit, stop
+    return None, start
+
+
+def noun_at(line: Line, at: int) -> tuple[int, int] | None:
+    """The word after a number that says what is counted."""
+    m = _NEXT_WORD.match(line.folded, at, line.end)
+    if not m or m[1] in line.language.function_words or m[1][0] in DIGITS:
+        return None
+    return m.start(1), m.end(1)
+
+
+class Rate(NamedTuple):
+    """`per second`: `amount` base units of `base`; a `window` of several units (`per 20 minutes`) is kept as it is."""
+
+    amount: Fraction
+    base: str
+    window: bool
+    end: int
+
+
+_RATED = frozenset({"s", "month", "workday", "B", "g", "L", "m"})
+
+
+def rate_at(line: Line, at: int) -> Rate | None:
+    """The rate that begins at `at`: `per second`, `/min`, `per 20-minute window`, `a day`."""
+    language = line.language
+    m = _PER.match(line.folded, at, line.end)
+    if not m or (m[1] is not None and m[1] not in language.per):
+        return None
+    inner = _MORE.match(line.folded, m.end(), line.end)
+    if inner is None and language.number_words:
+        inner = word_pattern(language.code).match(line.folded, m.end(), line.end)
+    unit, stop = unit_at(line, inner.end() if inner else m.end())
+    if unit is None or unit.base not in _RATED or (m[1] in {"a", "an"} and unit.base not in {"s", "month"}):
+        return None
+    if inner is None:
+        return Rate(unit.factor, unit.base, False, stop)
+    amount = decimal(inner[0], language.decimal_comma) if inner[0][0] in DIGITS else word_value(inner[0], language)
+    return None if amount is None else Rate(amount * unit.factor, unit.base, True, stop)

@@ -1,0 +1,225 @@
+"""`gate`, `audit`, `acknowledge`, `policy` and `record`: what is asked or said beside reading."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ledger.errors import LedgerError, UsageError
+from ops.cli.exit import FINE, UNKNOWN, USAGE, VIOLATION, complain, report, settle
+from ops.cli.options import Json, LogUrl, SessionName
+from ops.cli.screen import one_line, put, say, talk
+
+if TYPE_CHECKING:
+    from ops.desk import AuditAnswer, GateAnswer, RecordAnswer, SaidAnswer
+
+Retrieval = Annotated[
+    str | None,
+    typer.Option(
+        "--retrieval",
+        metavar="COMMAND",
+        help="The agent's own store: a command that answers JSON lines. Default: the ledger's store.",
+    ),
+]
+Authority = Annotated[str, typer.Option("--authority", metavar="WHO", help="Who says so.")]
+_TRUST_CODES = {"lossless": FINE, "degraded": VIOLATION, "unknown": UNKNOWN}
+
+
+def gate(
+    session: SessionName,
+    claims: Annotated[str, typer.Option("--claims", metavar="FILE", help="Claims, one JSON object a line; - for stdin.")],
+    action: Annotated[str, typer.Option("--action", metavar="NAME", help="What the action is called.")] = "",
+    read_only: Annotated[bool, typer.Option("--read-only", help="The action changes nothing anywhere.")] = False,
+    retrieval: Retrieval = None,
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """May this action rest on these claims? Each is fetched raw and compared before the answer."""
+    asyncio.run(_gate(session, claims, action, read_only, retrieval, log, json))
+
+
+async def _gate(
+    session: str, claims: str, action: str, read_only: bool, retrieval: str | None, log: str | None, json: bool
+) -> None:
+    from ops.cli.reading import caught_up, opened
+    from ops.desk import gate as ask
+    from ops.desk import read_claims
+
+    found = read_claims(claims, _bytes_of(claims))
+    async with opened(log) as store:
+        await caught_up(store)
+        answer = await ask(store, session, found, action=action, side_effects=not read_only, command=retrieval)
+    settle(FINE if answer.decision == "allowed" else VIOLATION)
+    put(answer, json, _show_gate)
+
+
+def _show_gate(answer: GateAnswer) -> None:
+    allowed = answer.decision == "allowed"
+    say(
+        (answer.decision, "bold green" if allowed else "bold red"),
+        f"  trust {answer.trust}  {answer.rule} {answer.reason}".rstrip(),
+    )
+    for claim in answer.claims:
+        style = "green" if claim.status == "holds" else "red"
+        say((claim.status, style), f"  {one_line(claim.text, 120)}", indent=2)
+        if claim.substantiated_by:
+            say(f"stands in {claim.substantiated_by}, authority {claim.authority}", indent=4)
+        elif claim.reason:
+            say(one_line(claim.reason, 160), indent=4)
+    if not allowed:
+        talk("read the original again, or leave the claim out; nothing was done")
+
+
+def audit(
+    session: Annotated[
+        str | None, typer.Argument(metavar="[SESSION]", help="Session id; default: all that were compacted.")
+    ] = None,
+    retrieval: Retrieval = None,
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """Ask the agent's own store for a span that has left its window, and put the result on record."""
+    asyncio.run(_audit(session, retrieval, log, json))
+
+
+async def _audit(session: str | None, retrieval: str | None, log: str | None, json: bool) -> None:
+    from ops.cli.reading import caught_up, opened
+    from ops.desk import audit as ask
+
+    async with opened(log) as store:
+        await caught_up(store)
+        with store.reading() as reading:
+            names = [reading.session(session).session.id] if session is not None else _compacted(reading.sessions())
+        if not names:
+            talk("no session was compacted yet, so nothing is there to audit")
+            settle(UNKNOWN)
+        for name in names:
+            try:
+                answer = await ask(store, name, command=retrieval)
+            except LedgerError as error:
+                report(error)
+                continue
+            settle(FINE if answer.passed else VIOLATION)
+            put(answer, json, _show_audit)
+
+
+def _compacted(sessions: object) -> list[str]:
+    from collections.abc import Iterable
+    from typing import cast
+
+    from ops.store import Found
+
+    return [found.session.id for found in cast(Iterable[Found], sessions) if found.session.rounds]
+
+
+def _show_audit(answer: AuditAnswer) -> None:
+    verdict = ("passed", "bold green") if answer.passed else ("failed", "bold red")
+    say(verdict, f"  {answer.session}")
+    say(f"asked for {answer.span}: {answer.status}{f', {answer.detail}' if answer.detail else ''}", indent=2)
+    if answer.omitted_facts:
+        say((f"{answer.omitted_facts} facts stand in the span that its manifest left out", "red"), indent=2)
+    say(f"trust {answer.trust}: {', '.join(answer.reasons) or 'no reason against it'}", indent=2)
+    say(f"event {answer.event}", indent=2)
+
+
+def acknowledge(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Session id.")],
+    evidence: Annotated[str, typer.Option("--evidence", metavar="EVENT", help="Id of a passed audit or a clean index check.")],
+    authority: Authority = "",
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """Say that a degraded scope was repaired, with the event that shows it."""
+    asyncio.run(_acknowledge(session, evidence, authority, log, json))
+
+
+async def _acknowledge(session: str, evidence: str, authority: str, log: str | None, json: bool) -> None:
+    from ops.cli.reading import caught_up, opened
+    from ops.desk import acknowledge as request
+
+    async with opened(log) as store:
+        await caught_up(store)
+        answer = await request(store, session, evidence, authority)
+    settle(FINE if answer.accepted else VIOLATION)
+    put(answer, json, _show_said)
+
+
+policy_app = typer.Typer(help="The policy of a scope.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@policy_app.command("set")
+def policy_set(
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="floor.CLASS, audit.window, audit.interval, context.reinject_tokens")
+    ],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="A ratio such as 2/5, or a count.")],
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="S", help="Only this session's scope; default: all.")
+    ] = None,
+    authority: Authority = "",
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """Set one key, from here on."""
+    asyncio.run(_policy_set(key, value, session, authority, log, json))
+
+
+async def _policy_set(key: str, value: str, session: str | None, authority: str, log: str | None, json: bool) -> None:
+    from ops.cli.reading import caught_up, opened
+    from ops.desk import set_policy
+
+    async with opened(log) as store:
+        await caught_up(store)
+        answers = await set_policy(store, key, value, session, authority)
+    for answer in answers:
+        settle(FINE if answer.accepted else VIOLATION)
+        put(answer, json, _show_said)
+
+
+def _show_said(answer: SaidAnswer) -> None:
+    if answer.accepted:
+        say(("on record" if answer.added else "already on record", "bold"), f"  {answer.session}  trust {answer.trust}")
+    else:
+        say(("refused", "bold red"), f"  {answer.session}  {answer.reason}  trust {answer.trust}")
+
+
+def record(
+    file: Annotated[str, typer.Option("--file", metavar="RECORDS.jsonl", help="Records, one JSON object a line; - for stdin.")],
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """Append records that were made elsewhere, each validated."""
+    asyncio.run(_record(file, log, json))
+
+
+async def _record(file: str, log: str | None, json: bool) -> None:
+    from ops.cli.reading import opened
+    from ops.desk import record_file
+
+    data = _bytes_of(file)
+    async with opened(log, create=True) as store:
+        await store.fold("wait")
+        answer = await record_file(store, file, data)
+    if answer.invalid:
+        settle(USAGE)
+        for item in answer.invalid[:10]:
+            complain(f"{file}:{item['line']}: {item['reason']}", "The other records were appended.")
+    put(answer, json, _show_record)
+
+
+def _show_record(answer: RecordAnswer) -> None:
+    say(f"{answer.records} records, {answer.added} added, {answer.duplicates} on record already, {len(answer.invalid)} invalid")
+
+
+def _bytes_of(path: str) -> bytes:
+    """A named file, or standard input for `-`. Raises `UsageError`."""
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}", hint="Check the path.") from None

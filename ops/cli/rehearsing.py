@@ -1,0 +1,55 @@
+"""`rehearse`: scenario files, and policy tests for a user's CI."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from ops.cli.exit import FINE, VIOLATION, complain, settle
+from ops.cli.options import Json
+from ops.cli.screen import one_line, put, say
+
+
+def rehearse(
+    files: Annotated[list[str], typer.Argument(metavar="FILE.jsonl...", help="Scenario files.")],
+    json: Json = False,
+) -> None:
+    """What would the ledger decide, step by step? With `expected` in a file it is a policy test."""
+    asyncio.run(_rehearse(files, json))
+
+
+async def _rehearse(files: list[str], json: bool) -> None:
+    from ops.rehearsal.compare import compared
+    from ops.rehearsal.rehearse import rehearse as play
+    from ops.rehearsal.scenario import read_scenarios
+
+    for file in files:
+        for scenario in read_scenarios(file):
+            answer = await play(scenario)
+            differences = compared(scenario, answer)
+            settle(VIOLATION if differences else FINE)
+            if json:
+                put(answer, True, lambda _: None)
+            else:
+                _show_rehearsed(
+                    scenario.id, scenario.title, answer.steps, answer.trust, scenario.expected is not None, differences
+                )
+            for difference in differences:
+                complain(f"{scenario.where}: {difference}")
+
+
+def _show_rehearsed(
+    name: str, title: str, steps: list[dict[str, object]], trust: str, tested: bool, differences: list[str]
+) -> None:
+    verdict = (
+        ("as expected", "bold green") if tested and not differences else ("differs", "bold red") if differences else ("", "")
+    )
+    say((name, "bold"), "  ", verdict)
+    if title:
+        say(one_line(title), indent=2)
+    for step in steps:
+        rest = ", ".join(f"{key} {value}" for key, value in step.items() if key not in ("at", "result"))
+        say(f"{step['at']:>3}  {step['result']}{f'  {rest}' if rest else ''}", indent=2, hang=5)
+    say(f"trust {trust}", indent=2)
