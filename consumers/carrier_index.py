@@ -244,14 +244,18 @@ class Snapshot:
                 found = cursor.next()
         return digest(scope, *parts, size=32)
 
-    def outbox(self, limit: int) -> list[tuple[int, Output]]:
-        """The oldest outputs that are not known to be on record, with their outbox numbers."""
+    def outbox(self, limit: int, max_bytes: int = 1 << 62) -> list[tuple[int, Output]]:
+        """The oldest outputs that are not known to be on record, with their outbox numbers: up to `limit` of them, ending with
+        the one whose value reaches `max_bytes`.
+        """
         decode = msgspec.msgpack.Decoder(Output).decode
         found: list[tuple[int, Output]] = []
         with self._txn.cursor(db=self._db(OUTBOX)) as cursor:
             for key, value in cursor:
-                found.append((_number(key), decode(value)))
-                if len(found) >= limit:
+                output = decode(value)
+                found.append((_number(key), output))
+                max_bytes -= len(output.value)
+                if len(found) >= limit or max_bytes <= 0:
                     break
         return found
 

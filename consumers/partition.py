@@ -27,13 +27,17 @@ from schemas.decisions import AnyDecision
 from schemas.records import SpanRecorded, SummaryRecorded
 
 BATCH_ENTRIES = 1000
-"""Entries a commit when live. Smaller batches pay a sync for each; larger ones make a request wait."""
+BATCH_BYTES = 2 << 20
+"""Entries and bytes of values in one commit. Every fact touches pages all over the index, so memory grows with the batch: ten
+times as many entries took 100 MB more and folded no faster. Much smaller batches write the same pages again and again.
+"""
 
-BATCH_ENTRIES_REPLAY = 10_000
-"""Entries a commit while far behind, where nobody waits for the single one."""
+LEARN_ENTRIES = 10_000
+"""Outputs on record that are read at a time; what is kept of each is a hash."""
 
-BATCH_BYTES = 16 << 20
-PUBLISH_ENTRIES = 500
+PUBLISH_ENTRIES = 2000
+PUBLISH_BYTES = 4 << 20
+"""How much of the outbox is sent at a time: at most one append for each topic, and one commit that notes it."""
 
 PUBLISH_BEFORE = declare("publish.before", "outputs are in the outbox, none of this group is in the log topics")
 PUBLISH_AFTER = declare("publish.after", "outputs are in the log topics, the outbox still holds them")
@@ -93,7 +97,7 @@ class Partition:
         for topic in (DECISIONS, ALERTS):
             while True:
                 offset = await self._run(self._outputs_next, topic)
-                entries = await self.log.read(topic, self.number, offset, max_entries=BATCH_ENTRIES_REPLAY)
+                entries = await self.log.read(topic, self.number, offset, max_entries=LEARN_ENTRIES)
                 if not entries:
                     break
                 await self._run(
@@ -125,8 +129,7 @@ class Partition:
         with self.index.snapshot() as snapshot:
             offset = first = snapshot.offset_next
         while offset < end:
-            size = BATCH_ENTRIES_REPLAY if end - offset > 4 * BATCH_ENTRIES else BATCH_ENTRIES
-            entries = await self.log.read(EVENTS, self.number, offset, max_entries=size, max_bytes=BATCH_BYTES)
+            entries = await self.log.read(EVENTS, self.number, offset, max_entries=BATCH_ENTRIES, max_bytes=BATCH_BYTES)
             if not entries:
                 break
             offset = await self._run(self.fold_batch, entries)
@@ -223,31 +226,33 @@ class Partition:
             )
 
     async def publish(self) -> None:
-        """Append the outbox to the output topics in order; what fails stays in the outbox, and nothing later is sent."""
+        """Append the outbox to the output topics; what fails stays in the outbox, and nothing later is sent.
+
+        A piece of the outbox takes one append for each topic, decisions first, for somebody waits for them. Within a scope and a
+        topic the order is that of the outbox.
+        """
         if not self._publishes:
             return
-        while True:
-            waiting = await self._run(self._outbox)
-            if not waiting:
-                return
-            topic = waiting[0][1].topic
-            group = []
-            for item in waiting:
-                if item[1].topic != topic:
-                    break
-                group.append(item)
-            fault_point(PUBLISH_BEFORE)
-            positions = await self.log.append(topic, [_entry_of(output) for _, output in group])
-            fault_point(PUBLISH_AFTER)
-            await self._run(
-                self.index.note_published,
-                [(topic, at.offset, out.id, out.value) for at, (_, out) in zip(positions, group, strict=True)],
-                [number for number, _ in group],
-            )
+        while waiting := await self._run(self._outbox):
+            sent: list[tuple[str, int, str, bytes]] = []
+            done: list[int] = []
+            try:
+                for topic in (DECISIONS, ALERTS):
+                    group = [item for item in waiting if item[1].topic == topic]
+                    if not group:
+                        continue
+                    fault_point(PUBLISH_BEFORE)
+                    positions = await self.log.append(topic, [_entry_of(output) for _, output in group])
+                    fault_point(PUBLISH_AFTER)
+                    sent += [(topic, at.offset, out.id, out.value) for at, (_, out) in zip(positions, group, strict=True)]
+                    done += [number for number, _ in group]
+            finally:
+                if done:
+                    await self._run(self.index.note_published, sent, done)
 
     def _outbox(self) -> list[tuple[int, Output]]:
         with self.index.snapshot() as snapshot:
-            return snapshot.outbox(PUBLISH_ENTRIES)
+            return snapshot.outbox(PUBLISH_ENTRIES, PUBLISH_BYTES)
 
 
 class _OutputHead(msgspec.Struct):

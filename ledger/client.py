@@ -1,63 +1,30 @@
-"""The Python API: a program records spans and summaries, asks before it evicts, and says what it did.
+"""The Python API's connection: one log, one reader of decisions for any number of scopes, and a backend that decides and reads.
 
-Given a log and a backend (who decides, who reads); it knows neither adapter nor index. Records are made here: secrets are
-masked and facts extracted before anything is appended, so the log never sees what the publisher should not have sent.
+It knows neither adapter nor index.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol
 
-from ledger.errors import UsageError
-from ledger.facts import RULES_VERSION, extract
 from ledger.log import DECISIONS, EVENTS, Log, NewEntry, partition_of
-from ledger.masking import mask
-from ledger.refusals import AnswerUnknown, QuotedEvidence, refusal
+from ledger.refusals import AnswerUnknown, QuotedEvidence
+from ledger.retrieval import Fetched, Retrieval
+from ledger.scope import Scope, made
 from schemas.codec import decode_decision, encode
 from schemas.decisions import (
     AnyDecision,
-    CompactionGranted,
-    CompactionRefused,
-    EvictionGranted,
-    EvictionRefused,
     Evidence,
-    IndexGranted,
-    RecordRejected,
 )
-from schemas.ids import digest, event_id, span_id
 from schemas.records import (
     AnyRecord,
-    Candidate,
-    CompactionApplied,
-    CompactionRequested,
-    EvictionApplied,
-    EvictionRequested,
-    FactTombstoned,
-    IndexEntryRecorded,
-    IndexWriteRequested,
-    Mode,
-    PlainText,
-    Record,
+    Claim,
     RequestWithdrawn,
-    RetrievalObserved,
-    Role,
-    SessionOpened,
-    SpanRange,
-    SpanRecorded,
-    SummaryRecorded,
 )
 
-ANSWER_TIMEOUT_S = 10.0
-"""How long a request waits for its decision. Longer hangs an agent at its context limit; shorter withdraws under load."""
-
 POLL_S = 0.01
-
-R = TypeVar("R", bound=Record)
-D = TypeVar("D")
 
 
 class Backend(Protocol):
@@ -73,6 +40,10 @@ class Backend(Protocol):
 
     async def quote(self, scope: str, carrier: str, start: int | None, end: int | None) -> str:
         """Words of a span or summary."""
+        ...
+
+    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None) -> Fetched:
+        """What backs a claim, by the given path or by the ledger's own store."""
         ...
 
 
@@ -116,7 +87,7 @@ class LedgerClient:
             if asyncio.get_running_loop().time() >= deadline:
                 break
             await asyncio.sleep(POLL_S)
-        await self.append([_made(RequestWithdrawn, record.scope, record.session, request, request=request, reason="timeout")])
+        await self.append([made(RequestWithdrawn, record.scope, record.session, request, request=request, reason="timeout")])
         raise AnswerUnknown(
             f"no decision on request {request} within {timeout_s:g} s; it was withdrawn",
             hint="Keep the spans, and ask again under a new request id.",
@@ -148,263 +119,6 @@ class LedgerClient:
         """See `Scope.recall`."""
         return await self._backend.recall(scope, session, fact, as_of)
 
-
-def _made(shape: type[R], scope: str, session: str, object_id: str, **fields: Any) -> R:
-    tag = str(shape.__struct_config__.tag)
-    return shape(id=event_id(tag, session, object_id), scope=scope, session=session, **fields)
-
-
-class Scope:
-    """One session of a scope, as its agent's program sees it. Everything it does is a record of the log."""
-
-    def __init__(self, client: LedgerClient, scope: str, session: str, opening: dict[str, Any]) -> None:
-        if not scope or not session:
-            raise UsageError("a scope and a session need names")
-        self._client = client
-        self.scope = scope
-        self.session = session
-        self._opening = opening
-        self._opened = False
-        self._turn = 0
-
-    def _make(self, shape: type[R], object_id: str, **fields: Any) -> R:
-        return _made(shape, self.scope, self.session, object_id, **fields)
-
-    async def _append(self, *records: AnyRecord) -> None:
-        first: list[AnyRecord] = []
-        if not self._opened:
-            fields = {"store": "none", "rules_version": RULES_VERSION, **self._opening}
-            first.append(self._make(SessionOpened, self.session, **fields))
-        await self._client.append([*first, *records])
-        self._opened = True
-
-    async def record_span(
-        self,
-        native: str,
-        text: str,
-        *,
-        role: Role = "user",
-        turn: int | None = None,
-        tokens: int | None = None,
-        in_window: bool = True,
-        valid: tuple[str, str] = ("", ""),
-        ttl_s: int | None = None,
-        actions: tuple[str, ...] = (),
-    ) -> str:
-        """Record a raw span under the program's own entry id `native`, and return its span id (I1).
-
-        The text is masked and its facts are listed here. `turn` is the ordinal of the message, by default the next one;
-        `valid` bounds the validity of its facts, ISO 8601.
-        """
-        self._turn = self._turn + 1 if turn is None else turn
-        masked = mask(text)
-        name = span_id(self.session, native)
-        await self._append(
-            self._make(
-                SpanRecorded,
-                name,
-                span=name,
-                role=role,
-                turns=(self._turn, self._turn),
-                text=PlainText(masked),
-                manifest=extract(masked, role, scope_key=self.scope, valid=valid),
-                in_window=in_window,
-                valid_from=valid[0],
-                valid_to=valid[1],
-                ttl_s=ttl_s,
-                tokens=tokens,
-                actions=actions,
-            )
-        )
-        return name
-
-    async def record_summary(
-        self,
-        summary: str,
-        text: str,
-        *,
-        covers: Sequence[str] = (),
-        covers_summaries: Sequence[str] = (),
-        depends_on: Sequence[str] = (),
-        generation: int | None = None,
-        tokens: int | None = None,
-    ) -> str:
-        """Record a summary before it is used. `covers` are the spans and `covers_summaries` the summaries it is to replace;
-        the latter stop being live once its compaction is applied (I3).
-        """
-        masked = mask(text)
-        await self._append(
-            self._make(
-                SummaryRecorded,
-                summary,
-                summary=summary,
-                generation=generation if generation is not None else 1 + bool(covers_summaries),
-                covers=tuple(SpanRange(name, name) for name in covers),
-                covers_summaries=tuple(covers_summaries),
-                depends_on=tuple(depends_on),
-                text=PlainText(masked),
-                manifest=extract(masked, "assistant", scope_key=self.scope),
-                tokens=tokens,
-            )
-        )
-        return summary
-
-    async def request_compaction(
-        self,
-        summary: str,
-        evict: Sequence[str | Candidate],
-        *,
-        mode: Mode = "all",
-        budget_tokens: int | None = None,
-        tokens_before: int | None = None,
-        tombstones: Sequence[str] = (),
-        request: str | None = None,
-        timeout_s: float = ANSWER_TIMEOUT_S,
-    ) -> CompactionGranted:
-        """Ask whether these spans may leave for this summary (C3, F1 to F3). `evict` stands in order of preference.
-
-        A grant is pending until `applied` or `withdraw`. Raises a `Refused` with evidence and ways out, or `AnswerUnknown`.
-        """
-        name = request or f"compaction-{uuid.uuid4().hex}"
-        candidates = tuple(item if isinstance(item, Candidate) else Candidate(span=item) for item in evict)
-        record = self._make(
-            CompactionRequested,
-            name,
-            request=name,
-            summary=summary,
-            evictions=candidates,
-            mode=mode,
-            budget_tokens=budget_tokens,
-            tokens_before=tokens_before,
-            tombstones=tuple(tombstones),
-        )
-        return await self._granted(record, name, summary, timeout_s, CompactionGranted)
-
-    async def request_eviction(
-        self,
-        spans: Sequence[str],
-        *,
-        reason: str = "",
-        summary: str | None = None,
-        request: str | None = None,
-        timeout_s: float = ANSWER_TIMEOUT_S,
-    ) -> EvictionGranted:
-        """Ask whether these raw entries may leave the retrieval store (C1). Raises as `request_compaction` does."""
-        name = request or f"eviction-{uuid.uuid4().hex}"
-        record = self._make(EvictionRequested, name, request=name, spans=tuple(spans), reason=reason, summary=summary)
-        return await self._granted(record, name, summary or "", timeout_s, EvictionGranted)
-
-    async def request_index_write(
-        self,
-        operation: Literal["put", "rechunk"],
-        *,
-        key: str = "",
-        text: str = "",
-        claims_kind: Literal["raw", "summary"] = "raw",
-        replaces: Sequence[str] = (),
-        into: Sequence[str] = (),
-        request: str | None = None,
-        timeout_s: float = ANSWER_TIMEOUT_S,
-    ) -> IndexGranted:
-        """Ask whether the store may write this (I1, I3). Raises as `request_compaction` does."""
-        name = request or f"write-{uuid.uuid4().hex}"
-        record = self._make(
-            IndexWriteRequested,
-            name,
-            request=name,
-            operation=operation,
-            key=key,
-            claims_kind=claims_kind,
-            text_sha256=_sha256(mask(text)) if text else "",
-            replaces=tuple(replaces),
-            into=tuple(into),
-        )
-        return await self._granted(record, name, "", timeout_s, IndexGranted)
-
-    async def _granted(self, record: AnyRecord, request: str, summary: str, timeout_s: float, kind: type[D]) -> D:
-        if not self._opened:
-            await self._append()
-        decision = await self._client.ask(record, request, timeout_s)
-        if isinstance(decision, kind):
-            return decision
-        evidence = await self._client.quoted(self.scope, summary, decision.evidence[:20])
-        if isinstance(decision, CompactionRefused | EvictionRefused | RecordRejected) or decision.reason:
-            raise refusal(decision, evidence)
-        raise AnswerUnknown(f"request {request} was answered by {type(decision).__name__}")
-
-    async def applied(self, grant: CompactionGranted | EvictionGranted, summary_text: str = "") -> None:
-        """Say that a grant was carried out. For a compaction, `summary_text` is the text now in the window: its hash must be
-        the granted one, else the record is rejected and the grant stays pending.
-        """
-        record: AnyRecord
-        if isinstance(grant, CompactionGranted):
-            sha256 = _sha256(mask(summary_text)) if summary_text else grant.summary_sha256
-            record = self._make(CompactionApplied, grant.request_id, request=grant.request_id, summary_sha256=sha256)
-        else:
-            record = self._make(EvictionApplied, grant.request_id, request=grant.request_id)
-        await self._append(record)
-        await self._client.nudge()
-
-    async def withdraw(self, grant: CompactionGranted | EvictionGranted, reason: str = "") -> None:
-        """Give a grant back: its spans are carriers for other requests again."""
-        await self._append(self._make(RequestWithdrawn, grant.request_id, request=grant.request_id, reason=reason))
-        await self._client.nudge()
-
-    async def record_entry(self, span: str, *, key: str = "", store: str = "", occurrence: str = "") -> None:
-        """Say that the declared retrieval store now holds this span or summary."""
-        await self._append(
-            self._make(
-                IndexEntryRecorded, f"{span}\0{occurrence}", span=span, key=key or span, store=store, occurrence=occurrence
-            )
-        )
-
-    async def tombstone(self, fact: str, *, reason: str, authority: str) -> None:
-        """Drop exactly this fact on purpose, by fact id. Raises `UsageError` for anything that is no fact id."""
-        if not fact.startswith("f") or len(fact) != 25:
-            raise UsageError(f"{fact!r} is no fact id", hint="Ask recall or a refusal for the id.")
-        occurrence = digest("tombstone", fact, reason, authority).hex()
-        await self._append(
-            self._make(FactTombstoned, occurrence, fact=fact, reason=reason, authority=authority, occurrence=occurrence)
-        )
-        await self._client.nudge()
-
-    async def observe_retrieval(
-        self,
-        *,
-        query: str = "",
-        key: str = "",
-        status: Literal["ok", "absent", "empty", "tombstone", "error"] = "ok",
-        carrier: str = "",
-        raw: bool | None = None,
-        generation: int | None = None,
-        turns: tuple[int, int] | None = None,
-        expected_raw: bool = False,
-        text: str = "",
-    ) -> None:
-        """Say what the agent's own retrieval returned, with provenance (I5, T1)."""
-        occurrence = uuid.uuid4().hex
-        await self._append(
-            self._make(
-                RetrievalObserved,
-                occurrence,
-                query=mask(query),
-                key=key,
-                status=status,
-                carrier=carrier,
-                raw=raw,
-                generation=generation,
-                turns=turns,
-                expected_raw=expected_raw,
-                text_sha256=_sha256(mask(text)) if text else "",
-                occurrence=occurrence,
-            )
-        )
-        await self._client.nudge()
-
-    async def recall(self, fact: str, *, as_of: str = "") -> list[Any]:
-        """C4: one of six answers for each fact that the text or id names; see `ops.queries.recall.RecallAnswer`."""
-        return await self._client.recall(self.scope, self.session, fact, as_of)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None) -> Fetched:
+        """See `Scope.gate`."""
+        return await self._backend.rehydrate(scope, session, claim, retrieval)

@@ -47,6 +47,7 @@ from ledger.lmdb_layout import (
     sync_directory,
     write_synced,
 )
+from ledger.lmdb_memory import give_back
 from ledger.lmdb_pages import Unsound, check_data_file, walk
 
 __all__ = ["DAMAGE", "Database", "FileIdentity", "FileKind", "LmdbFile", "create_file", "read_identity"]
@@ -207,6 +208,8 @@ class LmdbFile:
             yield
         except lmdb.Error as error:
             raise self.explain(error) from error
+        finally:
+            give_back(*self._inode[1:])
 
     def _guard(self) -> None:
         """Refuse before the map is touched: touching a page that is no longer in the file would kill the process."""

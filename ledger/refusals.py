@@ -76,6 +76,11 @@ def _message(decision: AnyDecision, evidence: tuple[QuotedEvidence, ...]) -> str
     for item in evidence[:5]:
         said = f"; the summary says {item.summary_text!r}" if item.summary_text else ""
         lines.append(f"  {item.evidence.outcome} {item.evidence.cls}: {item.fact_text!r} ({item.evidence.span}){said}")
+    lines.extend(
+        f"  claim {claim.key or claim.text_sha256[:12]}: {claim.status}, authority {claim.authority}"
+        for claim in getattr(decision, "claims", ())
+        if claim.status != "holds"
+    )
     if decision.evidence_total > len(evidence[:5]):
         lines.append(f"  … {decision.evidence_total} facts in all")
     return "\n".join(lines)

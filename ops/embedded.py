@@ -8,11 +8,16 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
-from ledger.client import LedgerClient, Scope
+from ledger.client import LedgerClient
+from ledger.retrieval import Fetched, Retrieval
+from ledger.scope import Scope
 from ops.queries.quotes import Quotes
 from ops.queries.recall import recall
+from ops.retrieval.backing import rehydrate
+from ops.retrieval.own_store import OwnStore
 from ops.settings import Settings
 from ops.store import Store, open_store
+from schemas.records import Claim
 
 T = TypeVar("T")
 
@@ -40,6 +45,14 @@ class FoldingBackend:
         """Words of a span or summary."""
         with self._store.reading() as reading:
             return await Quotes(reading, scope).cut(carrier, start, end)
+
+    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None) -> Fetched:
+        """What backs a claim, from a view that includes everything appended before the call."""
+        async with self._folding:
+            gap = await self._store.fold("try")
+        with self._store.reading(gap) as reading:
+            found = reading.session(session)
+            return await rehydrate(found.rows, claim, retrieval or OwnStore(reading, found))
 
 
 @asynccontextmanager

@@ -8,13 +8,18 @@ import msgspec
 
 from ledger.fold import identity_mark, is_on_record
 from ledger.log import ALERTS, EVENTS, NewEntry
+from ledger.state import Rows
 from ops.store import Store
 from schemas.codec import encode
+from schemas.ids import digest
 from schemas.records import AnyRecord, CompactionObserved, SessionOpened, SpanRecorded
 
 BATCH_ENTRIES = 1000
-BATCH_BYTES = 8 << 20
+BATCH_BYTES = 2 << 20
 """An append is one synced transaction; its entries are in memory at once."""
+
+APPENDED_BYTES = 12
+"""Bytes that are kept of each record appended and not folded yet: few, for a large file has a hundred thousand."""
 
 
 class FileAnswer(msgspec.Struct, kw_only=True):
@@ -46,7 +51,7 @@ class Ingest:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._appended: dict[str, set[bytes]] = {}
+        self._appended: set[bytes] = set()
         self.sessions: dict[str, None] = {}
         self._rounds: set[str] = set()
         self.total = IngestAnswer()
@@ -91,13 +96,16 @@ class Ingest:
     def _fresh(self, records: Iterable[AnyRecord]) -> list[AnyRecord]:
         """Records that are neither in the log as folded so far nor appended by this run."""
         fresh = []
+        scopes: dict[str, Rows | None] = {}
         with self._store.reading() as reading:
             for record in records:
-                marks, mark = self._appended.setdefault(record.id, set()), identity_mark(record)
-                rows = reading.rows(record.scope)
-                if mark in marks or (rows is not None and is_on_record(rows, record)):
+                mark = digest(record.id, identity_mark(record), size=APPENDED_BYTES)
+                if record.scope not in scopes:
+                    scopes[record.scope] = reading.rows(record.scope)
+                rows = scopes[record.scope]
+                if mark in self._appended or (rows is not None and is_on_record(rows, record)):
                     continue
-                marks.add(mark)
+                self._appended.add(mark)
                 fresh.append(record)
         return fresh
 

@@ -139,7 +139,7 @@ class _Audit:
         self.differences: list[Difference] = []
         self.ends: dict[int, int] = {}
         self.recorded: dict[str, bytes] = {}
-        self.highest: dict[str, int] = {}
+        self.highest: dict[tuple[str, str], int] = {}
 
     async def entries(self, topic: str, partition: int) -> AsyncIterator[Entry]:
         """Every entry that can be read; one that cannot is a difference, and reading goes on behind it."""
@@ -241,14 +241,14 @@ class _Audit:
             if not self.ends:
                 self._differ(name, "extra", entry.value, None, entry.position)
             return
-        _, value, (scope, number) = expected
+        topic, value, (scope, number) = expected
         self.recorded[name] = entry.value
-        self.highest[scope] = max(number, self.highest.get(scope, 0))
+        self.highest[scope, topic] = max(number, self.highest.get((scope, topic), 0))
         if entry.value != value:
             self._differ(name, "other_bytes", entry.value, value, entry.position)
 
     def missing(self, expected: dict[str, tuple[str, bytes, tuple[str, int]]], index: Store | None) -> int:
-        """Outputs that must be on record and are not: one published later stands there, or the index saw it published.
+        """Outputs that must be on record and are not: one published later stands in their topic, or the index saw them published.
 
         Returns how many are merely due.
         """
@@ -256,7 +256,7 @@ class _Audit:
         for name, (topic, value, (scope, number)) in expected.items():
             if name in self.recorded:
                 continue
-            if number < self.highest.get(scope, 0) or _was_published(index, name):
+            if number < self.highest.get((scope, topic), 0) or _was_published(index, name):
                 self._differ(name, "missing", None, value, None, topic)
             else:
                 due += 1

@@ -7,6 +7,7 @@ read from two files gives the same id, and a repeated delivery is recognised wit
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import NewType
 
 import msgspec
@@ -38,12 +39,12 @@ class Position(msgspec.Struct, frozen=True, order=True):
 
 def digest(*parts: str | bytes, size: int = EVENT_ID_BYTES, key: bytes = b"") -> bytes:
     """BLAKE2b over length-prefixed parts, so that ("ab", "c") and ("a", "bc") differ."""
-    state = hashlib.blake2b(digest_size=size, key=key)
+    pieces: list[bytes] = []
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        state.update(len(raw).to_bytes(8, "big"))
-        state.update(raw)
-    return state.digest()
+        pieces += (len(raw).to_bytes(8, "big"), raw)
+    # One call with everything: the fold makes dozens of digests for each record, most of them of a few short parts.
+    return hashlib.blake2b(b"".join(pieces), digest_size=size, key=key).digest()
 
 
 def base_type(record_type: str) -> str:
@@ -74,8 +75,13 @@ def fingerprint(scope: str, rule: str, subject: str) -> str:
 
 def fact_id(scope_key: str, *identity: str) -> FactId:
     """Keyed hash of class, canonical value, subject, polarity, quantifier and validity; the key is the scope's."""
-    key = digest("scope-key", scope_key, size=32)
-    return FactId("f" + digest(*identity, size=FACT_ID_BYTES, key=key).hex())
+    return FactId("f" + digest(*identity, size=FACT_ID_BYTES, key=_scope_key(scope_key)).hex())
+
+
+@lru_cache(maxsize=64)
+def _scope_key(scope_key: str) -> bytes:
+    """The key of all facts of a scope, made once for the scopes at hand."""
+    return digest("scope-key", scope_key, size=32)
 
 
 def span_id(session: str, native: str, part: int | None = None) -> SpanId:

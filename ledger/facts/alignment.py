@@ -59,7 +59,7 @@ def statement(fact: Fact, summary: SummaryText) -> Finding:
 
 
 def _judge(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryText, hits: dict[int, int]) -> Finding:
-    """Tries the clauses that share most with the statement; a restatement outweighs a clause that says the opposite with less."""
+    """Tries the clauses that share most with the statement; a restatement outweighs an opposite that shares less."""
     best = sorted(hits, key=lambda part: (-hits[part], summary.parts[part].size, part))[:CANDIDATES]
     best = [part for part in best if hits[part] * 4 >= hits[best[0]] * 3]
     total = sum(word.weight for word in words)
@@ -95,7 +95,7 @@ class _Match:
         self.start, self.end = min(p.start for p in self.parts), max(p.end for p in self.parts)
         self.covered = self.plain = self.matched = 0
         self.turned = self.wrong = False
-        """`turned`: a word stands there as its opposite; `wrong`: a name or value is not in the summary, or the order is reversed."""
+        """`turned`: a word stands there as its opposite; `wrong`: a name or value is missing, or an order is reversed."""
         both = {key for word in words for key in word.keys if key.lstrip("-")[:1] == "@"}
         both = {key for key in both if _turned(key) in both}
         for word in words:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.facts import Fact, FactClass, FactKind
+from schemas.facts import Fact, FactClass, FactKind, Polarity
 from schemas.ids import fact_id
 from schemas.records import Role
 
@@ -16,17 +16,38 @@ class Builder:
         self.seen: set[tuple[str, ...]] = set()
 
     def add(
-        self, cls: FactClass, start: int, end: int, value: str, *, subject: str = "", negated: bool = False, quantifier: str = "",
-        hedge: str = "", kind: FactKind = "", context: str = "",
-    ) -> None:  # fmt: skip
-        """One fact; nothing where the value is empty."""
-        if not value:
+        self,
+        cls: FactClass,
+        start: int,
+        end: int,
+        value: str,
+        *,
+        subject: str = "",
+        negated: bool = False,
+        quantifier: str = "",
+        hedge: str = "",
+        kind: FactKind = "",
+        context: str = "",
+    ) -> None:
+        """One fact; nothing where the value is empty or the same fact is there already."""
+        polarity: Polarity = "negated" if negated else "affirmed"
+        identity = (cls, value, subject, polarity, quantifier)
+        if not value or identity in self.seen:
             return
-        identity_parts = (cls, value, subject, "negated" if negated else "affirmed", quantifier)
-        if identity_parts not in self.seen:
-            self.seen.add(identity_parts)
-            identity = fact_id(self.scope_key, *identity_parts, *self.valid)
-            self.found[identity] = Fact(
-                id=identity, cls=cls, start=start, end=end, value=value, subject=subject, polarity="negated" if negated else "affirmed",
-                quantifier=quantifier, hedge=hedge, kind=kind, context=context, valid_from=self.valid[0], valid_to=self.valid[1],
-            )  # fmt: skip
+        self.seen.add(identity)
+        fact = Fact(
+            id=fact_id(self.scope_key, *identity, *self.valid),
+            cls=cls,
+            start=start,
+            end=end,
+            value=value,
+            subject=subject,
+            polarity=polarity,
+            quantifier=quantifier,
+            hedge=hedge,
+            kind=kind,
+            context=context,
+            valid_from=self.valid[0],
+            valid_to=self.valid[1],
+        )
+        self.found[fact.id] = fact

@@ -1,4 +1,4 @@
-"""May this summary replace this text? The answer of `check` (contracts section 4), and what a summary says that its source does not."""
+"""May this summary replace this text? The answer of `check` (contracts section 4), and what no source holds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CheckResult(msgspec.Struct, frozen=True):
     rules_version: str
 
 
-def check(source: str, summary: str, role: Role, *, id: str | None = None) -> CheckResult:
+def check(source: str, summary: str, role: Role, *, id: str | None = None) -> CheckResult:  # noqa: A002  the name of the JSON field
     """Measure every fact of `source` in `summary` and compare with the floors (F1, F2). Deterministic, never raises.
 
     `unknown` is answered where nothing could be measured: no fact was found in a text that is not empty, in letters no language

@@ -1,8 +1,8 @@
 """Sentences cut into tokens and clauses, each clause with its sign, quantifiers, bounds and hedges.
 
-A clause is the smallest part of a sentence that has a predicate of its own; negation, quantifier and hedge hold within it. The sign
-is the parity of what negates: two negations cancel, and a negation with an exception (`none ... without`, `not ... until`) is an
-*only*. English is cut by its verbs, other languages by their function words.
+A clause is the smallest part of a sentence that has a predicate of its own; negation, quantifier and hedge hold within it. The
+sign is the parity of what negates: two negations cancel, and a negation with an exception (`none ... without`, `not ... until`)
+is an *only*. English is cut by its verbs, other languages by their function words.
 """
 
 from __future__ import annotations
@@ -134,7 +134,10 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
 
 
 _COMPARATIVE = frozenset(
-    "more less fewer exceed exceeds exceeding mas menos mais piu meno plus moins mehr weniger meer minder mer mindre wiecej mniej более больше менее меньше".split()
+    (
+        "more less fewer exceed exceeds exceeding mas menos mais piu meno plus moins mehr weniger meer minder mer mindre "
+        "wiecej mniej более больше менее меньше"
+    ).split()
 )
 
 
@@ -178,7 +181,7 @@ def _tokens(original: str, folded: str, sentence: Sentence) -> list[Token]:
         if a < at:
             continue
         read_words(folded, at, a, language, tokens)
-        keys = ("!" + value,) if kind == "i" else ("#" + value,)
+        keys: tuple[str, ...] = ("!" + value,) if kind == "i" else ("#" + value,)
         if kind == "i" and not classify(value) and _LETTERS.fullmatch(value):
             keys = (*language.keys(fold(value)), *keys)
         tokens.append(Token(a, b, kind, value, 0, keys))
@@ -237,7 +240,7 @@ def _split(tokens: list[Token], language: Language) -> list[list[Token]]:
 
 
 def _values_only(tokens: list[Token], at: int) -> int:
-    """Index of the bracket that closes the one at `at`, if nothing but values stands between: such a bracket splits no clause."""
+    """Index of the bracket that closes the one at `at`, if only values stand between: such a bracket splits no clause."""
     for later in range(at + 1, min(len(tokens), at + 6)):
         if tokens[later].word == ")":
             return later

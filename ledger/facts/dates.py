@@ -1,8 +1,8 @@
 """Dates, times of day and distances in days: the values of commitments (rule F2: by date or deadline, in any notation).
 
-Canonical forms: `2026-11-14`, `--12-09` (no year), `2027-03` (no day), `T17:00Z`, `2026-12-04T12:00`, `T12:00..T13:00`, `+3d`, `-1d`.
-`03/04/2027` is day-month or month-day by what the text itself says, then by its language; where neither tells, its canonical form is
-`?03/04/2027`, which equals nothing but itself.
+Canonical forms: `2026-11-14`, `--12-09` (no year), `2027-03` (no day), `T17:00Z`, `2026-12-04T12:00`, `T12:00..T13:00`, `+3d`,
+`-1d`. `03/04/2027` is day-month or month-day by what the text itself says, then by its language; where neither tells, its
+canonical form is `?03/04/2027`, which equals nothing but itself.
 """
 
 from __future__ import annotations
@@ -70,11 +70,8 @@ _DIGIT = re.compile("[0-9]", re.ASCII)
 def find_dates(folded: str, start: int, end: int, language: Language) -> list[Dated]:
     """Every date, time and distance in `folded[start:end]`, in order, none inside another. Offsets are of `folded`."""
     text = folded[start:end]
-    found: list[Dated] = []
-    if _DIGIT.search(text):
-        found = _join(text, _days(text, language), _times(text, language))
-    else:
-        found = _word_times(text, language)
+    has_digits = _DIGIT.search(text) is not None
+    found = _join(text, _days(text, language), _times(text, language)) if has_digits else _word_times(text, language)
     return [Dated(item.start + start, item.end + start, item.value) for item in found]
 
 

@@ -1,7 +1,7 @@
 """Facts of a text: what a context must keep carrying, at exact offsets, with all that survival needs in the fact itself.
 
-What is extracted depends on who speaks. A user's imperatives and obligations are instructions; a tool's or an assistant's are not. Chatter of the
-moment (`Let me check ...`) and code are no statements. Bulk is bounded: see `salience`.
+What is extracted depends on who speaks. A user's imperatives and obligations are instructions; a tool's or an assistant's are
+not. Chatter of the moment (`Let me check ...`) and code are no statements. Bulk is bounded: see `salience`.
 """
 
 from __future__ import annotations

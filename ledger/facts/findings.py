@@ -30,6 +30,7 @@ def tail_of(value: str) -> str:
 
 
 def is_date(value: str) -> bool:
+    """Is this the canonical form of a date, time or distance in days, rather than a sentence?"""
     return (
         (value[:1] in "-+?T" or DIGITS.issuperset(value[:4]))
         and any(char in DIGITS for char in value)

@@ -12,7 +12,7 @@ from schemas.ids import fact_id
 
 
 def grounded(fact: Fact, text: str, *, scope_key: str) -> bool:
-    """Do the offsets lie in the text, does the value follow from what stands there, and the id from the fields? Never raises."""
+    """Do the offsets lie in the text, does the value follow from what stands there, and the id from the fields?"""
     if not 0 <= fact.start < fact.end <= len(text):
         return False
     identity = (fact.cls, fact.value, fact.subject, fact.polarity, fact.quantifier, fact.valid_from, fact.valid_to)

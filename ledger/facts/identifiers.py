@@ -75,8 +75,8 @@ def classify(core: str) -> str:
 
 
 _STRONG = (
-    ("url", _URL), ("mail", _MAIL), ("uuid", _UUID), ("version", _VERSION), ("address", _ADDRESS), ("hex", _HEX), ("flag", _FLAG),
-    ("issue", _ISSUE), ("digits", _ZEROS), ("package", _PACKAGE),
+    ("url", _URL), ("mail", _MAIL), ("uuid", _UUID), ("version", _VERSION), ("address", _ADDRESS), ("hex", _HEX),
+    ("flag", _FLAG),    ("issue", _ISSUE), ("digits", _ZEROS), ("package", _PACKAGE),
 )  # fmt: skip
 
 

@@ -50,9 +50,11 @@ NONE = 1 << 32
 
 _TAGS = {
     "neg": NEG, "exc": EXC, "until": UNTIL, "only": ONLY, "all": ALL, "some": SOME, "most": MOST, "hedge": HEDGE, "must": MUST,
-    "may": MAY, "aux": AUX, "pron": PRON, "sub": SUB, "reason": REASON, "conj": CONJ, "or": OR, "question": QUESTION, "verb": VERB,
+    "may": MAY, "aux": AUX, "pron": PRON, "sub": SUB, "reason": REASON, "conj": CONJ, "or": OR, "question": QUESTION,
+    "verb": VERB,
     "decided": DECIDED, "rejected": REJECTED, "promise": PROMISE, "stop": STOP, "neutral": NEUTRAL, "instead": INSTEAD,
-    "afterwards": AFTERWARDS, "please": PLEASE, "ask": ASK, "noun_stop": NOUN_STOP, "pred": PRED, "except": EXCEPT, "none": NONE,
+    "afterwards": AFTERWARDS, "please": PLEASE, "ask": ASK, "noun_stop": NOUN_STOP, "pred": PRED, "except": EXCEPT,
+    "none": NONE,
 }  # fmt: skip
 _BOUNDS = {"le": "<=", "ge": ">=", "gt": ">", "lt": "<", "approx": "~"}
 _COMBINING = re.compile("[\u0300-\u036f\u064b-\u065f\u0670\u0640\u05b0-\u05c7]+", re.ASCII)
@@ -224,8 +226,10 @@ def _english(word: str) -> str:
 
 
 _ENGLISH_SUFFIXES = (
-    ("ations", 3), ("ation", 3), ("ingly", 3), ("edly", 3), ("ment", 4), ("ness", 3), ("able", 4), ("ible", 4), ("ings", 3), ("ing", 3),
-    ("ied", 3), ("ed", 3), ("ion", 4), ("ally", 4), ("ly", 4), ("ic", 4), ("ive", 5), ("al", 5), ("er", 4), ("or", 5), ("est", 4),
+    ("ations", 3), ("ation", 3), ("ingly", 3), ("edly", 3), ("ment", 4), ("ness", 3), ("able", 4), ("ible", 4), ("ings", 3),
+    ("ing", 3),    ("ied", 3), ("ed", 3), ("ion", 4), ("ally", 4), ("ly", 4), ("ic", 4), ("ive", 5), ("al", 5),
+    ("er", 4), ("or", 5),
+    ("est", 4),
 )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def words_of(tokens: Iterable[Token], most: int = CONTEXT_WORDS_MAX) -> list[str
 
 
 def near_tokens(sentence: Sentence, at: int) -> list[Token]:
-    """Content tokens of the same list item as the token at index `at`: up to the next comma, conjunction or value on each side."""
+    """Content tokens of the same list item as the token at index `at`: to the next comma, conjunction or value each way."""
     tokens = sentence.tokens
     left: list[Token] = []
     for token in reversed(tokens[max(0, at - 12) : at]):

@@ -9,7 +9,10 @@ from functools import lru_cache
 from ledger.facts.fold import WORD
 from ledger.facts.lexicon import LANGUAGES, Language
 
-NUM = r"\d{1,3}(?:(?:,\d{3})+(?![\d,])(?:\.\d+)?|(?:\.\d{3})+(?!\d)(?:,\d+)?|(?:['\u00a0 ]\d{3})+(?!\d)(?:[.,]\d+)?)|\d+(?:[.,]\d+)?"
+NUM = (
+    r"\d{1,3}(?:(?:,\d{3})+(?![\d,])(?:\.\d+)?|(?:\.\d{3})+(?!\d)(?:,\d+)?|(?:['\u00a0 ]\d{3})+(?!\d)(?:[.,]\d+)?)"
+    r"|\d+(?:[.,]\d+)?"
+)
 """One number in digits: thousands in groups of three, or a plain number, with decimals by point or comma."""
 
 DIGITS_MAX = 40
@@ -63,6 +66,7 @@ def word_hint(code: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def word_pattern(code: str) -> re.Pattern[str]:
+    """Number words of a language, one or several in a row."""
     language = LANGUAGES[code]
     names = "|".join(sorted((re.escape(word) for word in language.number_words), key=lambda w: (-len(w), w)))
     joiner = "|".join(sorted(re.escape(word) for word in language.number_joiner))

@@ -26,7 +26,7 @@ SHORT_TOOL_FACTS = 40
 TOOL_NARRATIVE_MAX = 8
 TOOL_HEAD_CHARS = 48 * 1024
 TOOL_TAIL_CHARS = 16 * 1024
-"""Of longer tool output, head and tail are read: results and errors stand at the ends. The characters between are passed over."""
+"""Of longer tool output, head and tail are read: results and errors stand at the ends. What lies between is passed over."""
 
 _RANK = {"prohibition": 0, "numeric": 1, "commitment": 2, "instruction": 3, "decision": 4, "identifier": 5, "narrative": 6}
 

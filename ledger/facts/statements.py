@@ -41,6 +41,7 @@ _PROGRESS = re.compile(r"^(?:running|compiling|downloading|building|installing|f
 
 
 def add_statements(builder: Builder, sentence: Sentence) -> None:
+    """The statements of a sentence as facts: prohibitions, instructions, decisions, commitments, narrative."""
     folded, role = builder.folded, builder.role
     text = folded[sentence.start : sentence.end]
     asked = bool(_ASKING_YOU.search(text))
@@ -67,8 +68,16 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
         context = " ".join([*marks, *words_of(clause.content)])
         quantifier = clause.quantifier
         builder.add(
-            cls, start, end, normalise(builder.text[start:end]), negated=clause.sign < 0, quantifier=quantifier, hedge=clause.hedge, kind=kind, context=context,
-        )  # fmt: skip
+            cls,
+            start,
+            end,
+            normalise(builder.text[start:end]),
+            negated=clause.sign < 0,
+            quantifier=quantifier,
+            hedge=clause.hedge,
+            kind=kind,
+            context=context,
+        )
 
 
 def _question(builder: Builder, sentence: Sentence) -> None:

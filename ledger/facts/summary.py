@@ -12,7 +12,7 @@ from ledger.facts.blocks import blocks, sentences
 from ledger.facts.clauses import Clause, Sentence, analyse
 from ledger.facts.fold import DIGITS, WORD, fold, normalise
 from ledger.facts.lexicon import detect
-from ledger.facts.model import encode, near_tokens
+from ledger.facts.model import clause_at, near_tokens
 from ledger.facts.tables import table_rows
 from ledger.facts.tokens import Token
 
@@ -109,9 +109,9 @@ class SummaryText:
         for item in sentence.numbers:
             op = item.op
             part = next((p for s, e, p in spans if s <= item.start < e), -1)
-            clause = next((c for c in sentence.clauses if c.start <= item.start < c.end), None)
+            home = clause_at(sentence, item.start)
             near = _flat(near_tokens(sentence, index[item.start])) if item.start in index else frozenset()
-            around = (_flat(clause.tokens) | label_keys) if clause is not None and len(clause.content) > 2 else every
+            around = (_flat(home.tokens) | label_keys) if home is not None and len(home.content) > 2 else every
             self.numbers.setdefault(item.unit, []).append(
                 Place(item.start, max(item.end, item.noun_end), op, item.value, item.unit, near | label_keys, around, part)
             )
@@ -198,7 +198,7 @@ def _edge_before(text: str, at: int, value: str) -> bool:
         return True
     before = text[at - 1]
     if before == "/":
-        return value[0] not in "/~." and not text[at - 2 : at - 1] == "." and not text[max(0, at - 3) : at] == "../"
+        return value[0] not in "/~." and text[at - 2 : at - 1] != "." and text[max(0, at - 3) : at] != "../"
     if before in "-.@#$\\":
         return (before == "." and text[at - 2 : at - 1] in {".", " ", ""}) or (
             before == "-" and text[at - 2 : at - 1] in {" ", "\n", "\u2014"}
@@ -220,6 +220,3 @@ def _edge_after(text: str, end: int, value: str) -> bool:
             return "." in value
         return not (following and _is_name_char(following))
     return not _is_name_char(after) or (ord(after) > 0x2FF and value[-1].isascii())
-
-
-__all__ = ["Part", "Place", "SummaryText", "encode"]

@@ -1,7 +1,7 @@
 """Does a fact survive in a summary? (rule F2) Decided from the fact's own fields and the prepared summary, nothing else.
 
-Values are compared exactly, in the place of the summary that speaks of the same thing. Statements are aligned by their content words; then
-polarity, quantifier and obligation are compared. Where alignment is in doubt the fact has not survived.
+Values are compared exactly, in the place of the summary that speaks of the same thing. Statements are aligned by their content
+words; then polarity, quantifier and obligation are compared. Where alignment is in doubt the fact has not survived.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _unit_of(value: str) -> str:
         return ""
     if ":" in value:
         return "ratio"
-    number, _, unit = value.partition(" ")
+    unit = value.partition(" ")[2]
     if unit.startswith("per "):
         return ""
     return unit.partition(" per ")[0] if unit else ""

@@ -29,7 +29,6 @@ def table_rows(text: str, start: int, end: int) -> Iterator[Cell]:
         if _RULE.match(line[0]):
             continue
         cells = [_trim(text, start + line.start() + m.start(), start + line.start() + m.end()) for m in _CELL.finditer(line[0])]
-        cells = [cell for cell in cells if True]
         if first:
             heads, first = cells, False
             continue

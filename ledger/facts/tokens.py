@@ -1,4 +1,4 @@
-"""Words of a sentence with what they do there: operators (negation, quantifier, bound), and keys for those that carry content."""
+"""Words of a sentence and what they do there: operators (negation, quantifier, bound), and keys for content words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ ABSORBS = 1 << 30
 
 
 _OPERATORS = (
-    lx.NEG | lx.EXC | lx.EXCEPT | lx.UNTIL | lx.ONLY | lx.ALL | lx.SOME | lx.MOST | lx.HEDGE | lx.MUST | lx.MAY | lx.AUX | lx.PRON | lx.SUB | lx.CONJ | lx.OR
+    lx.NEG | lx.EXC | lx.EXCEPT | lx.UNTIL | lx.ONLY | lx.ALL | lx.SOME | lx.MOST | lx.HEDGE
+    | lx.MUST | lx.MAY | lx.AUX | lx.PRON | lx.SUB | lx.CONJ | lx.OR
     | lx.STOP | lx.INSTEAD | lx.AFTERWARDS | lx.PLEASE | BOUND
 )  # fmt: skip
 
@@ -40,6 +41,7 @@ _WORD_CHAR = re.compile(f"[{WORD}]", re.ASCII)
 
 
 def read_words(folded: str, start: int, end: int, language: Language, tokens: list[Token]) -> None:
+    """Appends the words and punctuation marks of `[start, end)`."""
     no_spaces, known, append = language.no_spaces, language.known, tokens.append
     for m in _PIECE.finditer(folded, start, end):
         word = m[0]

@@ -54,14 +54,14 @@ CURRENCY_BASES = frozenset({"EUR", "USD", "GBP", "JPY", "INR", "KRW", "PLN", "SE
 LONGEST_SYMBOL = max(len(symbol) for symbol in SYMBOLS)
 
 
-def unit_of(token: str, attached: bool = False) -> Unit | None:
-    """The unit that a token names, by symbol (case-sensitive) or by word; `attached` means no space stood before it.
+def unit_of(name: str, attached: bool = False) -> Unit | None:
+    """The unit that a word names, by symbol (case-sensitive) or by word; `attached` means no space stood before it.
 
     `5m` is five minutes, `5 m` five metres; a bare capital such as `A` or `V` counts only where it cannot be a word.
     """
-    if attached and token == "m":
+    if attached and name == "m":
         return Unit("s", Fraction(60))
-    found = SYMBOLS.get(token)
+    found = SYMBOLS.get(name)
     if found is not None:
         return found
-    return WORDS.get(fold(token))
+    return WORDS.get(fold(name))

@@ -26,7 +26,7 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
             builder.add("identifier", a, b, value, context=_context(sentence, index.get(a, -1), a, labels))
     for date in sentence.dates:
         anchor = _anchor(builder, sentence) if date.value[0] in "+-" and date.value[1:2] != "-" else ""
-        if date.value in {"+0d"} and builder.role != "user":
+        if date.value == "+0d" and builder.role != "user":
             continue
         builder.add(
             "commitment",
@@ -54,11 +54,11 @@ def _telling(value: str, role: Role) -> bool:
         return False
     if classify(value):
         return True
-    return len(value) >= 3 and LETTER.search(value) and (role == "user" or not _LETTERS.fullmatch(value))
+    return len(value) >= 3 and bool(LETTER.search(value)) and (role == "user" or not _LETTERS.fullmatch(value))
 
 
 REST_TOKENS_MAX = 24
-"""Words of a clause that are looked at for the context of one value; more would make a long list cost the square of its length."""
+"""Words of a clause that are looked at for the context of one value; with more a long list costs the square of its length."""
 
 
 def _context(sentence: Sentence, at: int, start: int, labels: list[Token] | None) -> str:

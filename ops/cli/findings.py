@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ops.cli.screen import one_line, say
 from ops.cli.words import count, listed, of_class, place, short_path
-from ops.queries.forgotten import Forgotten, ForgottenAnswer
-from ops.queries.overview import RoundAnswer
+
+if TYPE_CHECKING:
+    from ops.queries.forgotten import Forgotten, ForgottenAnswer
+    from ops.queries.overview import RoundAnswer
 
 QUOTE_CHARACTERS = 300
 """A quote longer than this is cut on screen; `--json` has all of it."""

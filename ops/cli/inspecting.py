@@ -127,14 +127,17 @@ def _answer(source: str, summary: str, role: str, id_: str | None, json: bool) -
     put(answer, json, _show_checked)
 
 
-def _read(path: str, *, may_be_empty: bool = False) -> str:
+def _bytes_of(path: str) -> bytes:
     from ledger.transcripts.files import open_regular
 
     if path == "-":
-        raw = sys.stdin.buffer.read()
-    else:
-        with open_regular(Path(path)) as file:
-            raw = file.read()
+        return sys.stdin.buffer.read()
+    with open_regular(Path(path)) as file:
+        return file.read()
+
+
+def _read(path: str, *, may_be_empty: bool = False) -> str:
+    raw = _bytes_of(path)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -148,12 +151,11 @@ def _read(path: str, *, may_be_empty: bool = False) -> str:
 
 
 def _check_batch(path: str, json: bool) -> None:
-    from ledger.transcripts.files import open_regular
     from ledger.transcripts.lines import LineSplitter
 
     decode = msgspec.json.Decoder(BatchLine).decode
     checked = 0
-    raw = sys.stdin.buffer.read() if path == "-" else open_regular(Path(path)).read()
+    raw = _bytes_of(path)
     splitter = LineSplitter()
     lines = splitter.feed(raw)
     last = splitter.finish()

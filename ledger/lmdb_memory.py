@@ -1,0 +1,66 @@
+"""Gives pages of a mapped store back to the system, so that reading a large store does not make this process look large.
+
+Pages of a mapped file that a process has touched count as its resident memory until the system wants them back. They are no
+cost while memory is free, but a limit on resident memory, and whoever reads it off, cannot tell them from the process's own. Telling
+the system that they are not needed drops them from this process only: they stay in the page cache, and touching one again maps it
+again, whatever transactions are open. On a system other than Linux nothing is done.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+FILE_PAGES_BYTES_MAX = 24 << 20
+"""File-backed resident bytes of the whole process, its code included (about 11 MiB), above which a store's pages are given back.
+Less makes every transaction map its pages anew, more is memory that a small machine may not have.
+"""
+
+_DONT_NEED = 4
+_SELF = Path("/proc/self")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+@lru_cache(maxsize=1)
+def _madvise() -> Any:
+    """The system call, or None where pages cannot be given back."""
+    if not sys.platform.startswith("linux") or not (_SELF / "statm").exists():
+        return None
+    try:
+        call = ctypes.CDLL(None, use_errno=True).madvise
+    except (OSError, AttributeError):
+        return None
+    call.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return call
+
+
+def give_back(device: int, inode: int) -> None:
+    """Drop the mapped pages of this file from the process if it has more file-backed pages than it should. Never raises."""
+    call = _madvise()
+    if call is None:
+        return
+    try:
+        with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123  once a transaction: no buffers, no layers
+            if int(file.read(128).split()[2]) * _PAGE_BYTES <= FILE_PAGES_BYTES_MAX:
+                return
+        for start, size in _mappings(device, inode):
+            call(start, size, _DONT_NEED)
+    except (OSError, ValueError, IndexError):
+        return
+
+
+def _mappings(device: int, inode: int) -> list[tuple[int, int]]:
+    """Address and size of every shared mapping of the file in this process."""
+    wanted = f"{os.major(device):02x}:{os.minor(device):02x}", str(inode)
+    found = []
+    with (_SELF / "maps").open("r", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            fields = line.split(maxsplit=5)
+            if (fields[3], fields[4]) == wanted and fields[1].endswith("s"):
+                start, _, end = fields[0].partition("-")
+                found.append((int(start, 16), int(end, 16) - int(start, 16)))
+    return found
