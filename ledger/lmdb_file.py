@@ -209,7 +209,7 @@ class LmdbFile:
         except lmdb.Error as error:
             raise self.explain(error) from error
         finally:
-            give_back(*self._inode[1:])
+            give_back(self._path)
 
     def _guard(self) -> None:
         """Refuse before the map is touched: touching a page that is no longer in the file would kill the process."""

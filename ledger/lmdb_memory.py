@@ -38,7 +38,7 @@ def _madvise() -> Any:
     return call
 
 
-def give_back(device: int, inode: int) -> None:
+def give_back(path: Path) -> None:
     """Drop the mapped pages of this file from the process if it has more file-backed pages than it should. Never raises."""
     call = _madvise()
     if call is None:
@@ -47,20 +47,21 @@ def give_back(device: int, inode: int) -> None:
         with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123  once a transaction: no buffers, no layers
             if int(file.read(128).split()[2]) * _PAGE_BYTES <= FILE_PAGES_BYTES_MAX:
                 return
-        for start, size in _mappings(device, inode):
+        for start, size in _mappings(str(path.resolve())):
             call(start, size, _DONT_NEED)
     except (OSError, ValueError, IndexError):
         return
 
 
-def _mappings(device: int, inode: int) -> list[tuple[int, int]]:
-    """Address and size of every shared mapping of the file in this process."""
-    wanted = f"{os.major(device):02x}:{os.minor(device):02x}", str(inode)
+def _mappings(path: str) -> list[tuple[int, int]]:
+    """Address and size of every shared mapping of the file in this process. By path, for a layered file system shows other
+    device numbers here than elsewhere.
+    """
     found = []
-    with (_SELF / "maps").open("r", encoding="utf-8", errors="replace") as file:
+    with (_SELF / "maps").open("r", encoding="utf-8", errors="surrogateescape") as file:
         for line in file:
-            fields = line.split(maxsplit=5)
-            if (fields[3], fields[4]) == wanted and fields[1].endswith("s"):
+            fields = line.rstrip("\n").split(maxsplit=5)
+            if len(fields) == 6 and fields[5] == path and fields[1].endswith("s"):
                 start, _, end = fields[0].partition("-")
                 found.append((int(start, 16), int(end, 16) - int(start, 16)))
     return found

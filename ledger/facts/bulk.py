@@ -11,7 +11,7 @@ from ledger.facts.fold import LETTER, LOWER, fold, normalise
 from ledger.facts.identifiers import classify
 from ledger.facts.lexicon import Language
 from ledger.facts.model import words_of
-from ledger.facts.numbers import find_numbers
+from ledger.facts.quantities import find_numbers
 from ledger.facts.values import add_values
 
 _CONSTANT = re.compile(

@@ -14,7 +14,7 @@ from ledger.facts.dates import Dated, find_dates
 from ledger.facts.fold import WORD, fold
 from ledger.facts.identifiers import classify, find_identifiers
 from ledger.facts.lexicon import Language
-from ledger.facts.numbers import Number, find_numbers
+from ledger.facts.quantities import Number, find_numbers
 from ledger.facts.tokens import ABSORBS, Token, order, read_words, tag
 
 _PREDICATE = lx.AUX | lx.PRED | lx.NEG | lx.MUST | lx.MAY | lx.PRON | lx.EXC

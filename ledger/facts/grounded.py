@@ -6,7 +6,7 @@ from ledger.facts.dates import find_dates, numeric_readings
 from ledger.facts.findings import is_date
 from ledger.facts.fold import fold, normalise
 from ledger.facts.lexicon import LANGUAGES
-from ledger.facts.numbers import readings
+from ledger.facts.quantities import readings
 from schemas.facts import Fact
 from schemas.ids import fact_id
 

@@ -1,7 +1,8 @@
 """The fourth seed's own method, kept for comparison (`--method seed`, rule D3).
 
 Assistant text only; sentences of 25 to 400 UTF-16 units that match one of three vocabularies; survival is a Jaccard overlap of
-at least 0.6 with a decision-shaped sentence of the summary. An inserted *not* scores 0.93 there: that is why it is not our method.
+at least 0.6 with a decision-shaped sentence of the summary. An inserted *not* scores 0.93 there:
+that is why it is not our method.
 """
 
 from __future__ import annotations

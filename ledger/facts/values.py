@@ -10,7 +10,7 @@ from ledger.facts.clauses import Sentence
 from ledger.facts.fold import DIGITS, LETTER, WORD
 from ledger.facts.identifiers import classify
 from ledger.facts.model import clause_at, near_tokens, words_of
-from ledger.facts.numbers import Number
+from ledger.facts.quantities import Number
 from ledger.facts.tokens import Token
 from schemas.records import Role
 

@@ -1,0 +1,236 @@
+"""The Python API: asks before it evicts, fails closed, and gives the same answer twice (P3, P5, contracts section 5)."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger.adapters.memory_log import MemoryLog
+from ledger.client import LedgerClient
+from ledger.errors import UsageError
+from ledger.log import DECISIONS, EVENTS
+from ledger.refusals import (
+    AnswerUnknown,
+    LosslessRetrievalBoundaryError,
+    RecallFloorViolation,
+    Refused,
+    RehydrationBoundaryError,
+    UnanchoredReconstitutionError,
+)
+from ledger.retrieval import Fetched, Retrieval
+from ops import open_ledger, open_ledger_sync
+from schemas.codec import decode_record
+from schemas.records import Candidate, Claim, RequestWithdrawn
+
+LIMIT = "The gateway accepts 40 req/s at most."
+BAN = "Never restart worker-7 during the day."
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[LedgerClient]:
+    async with open_ledger(f"lmdb:{tmp_path / 'log'}") as client:
+        yield client
+
+
+async def test_compaction_that_loses_a_number_is_refused_with_quotes_and_ways_out(ledger: LedgerClient) -> None:
+    """F2, seed 3: the refusal names the words at stake, and what would pass."""
+    scope = ledger.scope("s")
+    spans = [await scope.record_span("m1", LIMIT), await scope.record_span("m2", BAN)]
+    await scope.record_summary("sum-1", f"Gateway limits were discussed. {BAN}", covers=spans)
+    with pytest.raises(RecallFloorViolation) as refused:
+        await scope.request_compaction("sum-1", spans)
+    quotes = {item.fact_text for item in refused.value.evidence}
+    assert any("40 req/s" in quote for quote in quotes)
+    assert refused.value.rule == "F2"
+    assert refused.value.would_pass.skip_spans == (spans[0],)
+    assert refused.value.would_pass.prefer_would_evict == (spans[1],)
+
+
+async def test_compaction_refused_passes_once_a_way_out_is_taken(ledger: LedgerClient) -> None:
+    """C3: each way out that the refusal names really passes."""
+    scope = ledger.scope("s")
+    spans = [await scope.record_span("m1", LIMIT), await scope.record_span("m2", BAN)]
+    await scope.record_summary("sum-1", f"Gateway limits were discussed. {BAN}", covers=spans)
+    with pytest.raises(Refused) as refused:
+        await scope.request_compaction("sum-1", spans)
+    ways = refused.value.would_pass
+    skipped = await scope.request_compaction("sum-1", [span for span in spans if span not in ways.skip_spans])
+    await scope.withdraw(skipped)
+    preferred = await scope.request_compaction("sum-1", spans, mode="prefer")
+    assert preferred.evict == ways.prefer_would_evict
+    await scope.withdraw(preferred)
+    dropped = await scope.request_compaction("sum-1", spans, tombstones=ways.tombstone_facts)
+    assert dropped.evict == tuple(spans)
+
+
+async def test_second_compaction_waits_for_the_pending_one(ledger: LedgerClient) -> None:
+    """Design section 5: one pending compaction a session; the refusal says for what to wait."""
+    scope = ledger.scope("s")
+    span = await scope.record_span("m1", LIMIT)
+    await scope.record_summary("sum-1", LIMIT, covers=[span])
+    await scope.record_summary("sum-2", LIMIT, covers=[span])
+    grant = await scope.request_compaction("sum-1", [span], request="first")
+    with pytest.raises(Refused) as refused:
+        await scope.request_compaction("sum-2", [span])
+    assert refused.value.would_pass.wait_for == "first"
+    assert type(refused.value) is Refused
+    await scope.withdraw(grant)
+    assert (await scope.request_compaction("sum-2", [span])).evict == (span,)
+
+
+async def test_budget_that_cannot_be_met_is_refused_and_changes_nothing(ledger: LedgerClient) -> None:
+    """F3: too little is left to evict."""
+    scope = ledger.scope("s")
+    span = await scope.record_span("m1", LIMIT)
+    await scope.record_summary("sum-1", "Limits were discussed.", covers=[span])
+    with pytest.raises(RecallFloorViolation, match="budget_exhausted"):
+        await scope.request_compaction(
+            "sum-1", [Candidate(span=span, tokens=500)], mode="prefer", tokens_before=1000, budget_tokens=600
+        )
+    (answer,) = [a for a in await scope.recall("40 req/s") if a.cls == "numeric"]
+    assert answer.answer == "anchored"
+
+
+async def test_last_carrier_in_the_store_is_kept_whatever_policy_asks(ledger: LedgerClient) -> None:
+    """C1, seed 2: liveness decides, not a TTL."""
+    scope = ledger.scope("s", store="ledger")
+    span = await scope.record_span("m1", LIMIT, in_window=False)
+    with pytest.raises(UnanchoredReconstitutionError) as refused:
+        await scope.request_eviction([span], reason="ttl")
+    assert refused.value.reason == "last_carrier"
+
+
+async def test_summary_stored_as_raw_is_refused(ledger: LedgerClient) -> None:
+    """I3, seed 1: the compactor's own prose is no evidence."""
+    scope = ledger.scope("s", store="ledger")
+    span = await scope.record_span("m1", LIMIT)
+    await scope.record_summary("sum-1", LIMIT, covers=[span])
+    with pytest.raises(LosslessRetrievalBoundaryError, match="summary_is_not_raw"):
+        await scope.request_index_write("put", key="sum-1", text=LIMIT, claims_kind="raw")
+
+
+async def test_gate_holds_a_claim_that_its_span_contradicts(ledger: LedgerClient) -> None:
+    """R5, seed 5: unknown trust alone does not deny what was fetched and holds; what does not hold is denied."""
+    scope = ledger.scope("s", store="ledger")
+    span = await scope.record_span("m1", BAN)
+    allowed = await scope.gate([Claim(text=BAN, key=span)], action="plan")
+    assert allowed.substantiated_by == (span,)
+    with pytest.raises((RehydrationBoundaryError, LosslessRetrievalBoundaryError)) as denied:
+        await scope.gate([Claim(text="Restart worker-7 during the day.", key=span)], action="restart")
+    assert "does_not_hold" in str(denied.value)
+    with pytest.raises(Refused):
+        await scope.gate([Claim(text=BAN, key="no-such-span")], action="restart")
+    with pytest.raises(Refused):
+        await scope.gate([], action="restart")
+
+
+async def test_tombstone_answers_before_a_carrier_does(ledger: LedgerClient) -> None:
+    """P4: unknown on purpose is another answer than absent."""
+    scope = ledger.scope("s")
+    await scope.record_span("m1", LIMIT)
+    (before,) = [a for a in await scope.recall("40 req/s") if a.cls == "numeric"]
+    await scope.tombstone(before.fact, reason="limit was lifted", authority="owner")
+    after = await scope.recall(before.fact)
+    assert [a.answer for a in after] == ["tombstoned"]
+    with pytest.raises(UsageError):
+        await scope.tombstone("40 req/s", reason="no id", authority="owner")
+
+
+async def test_request_repeated_after_a_restart_gets_the_same_bytes(tmp_path: Path) -> None:
+    """P3: a client that was restarted after publishing gets its answer."""
+    url = f"lmdb:{tmp_path / 'log'}"
+    async with open_ledger(url) as ledger:
+        scope = ledger.scope("s")
+        span = await scope.record_span("m1", LIMIT)
+        await scope.record_summary("sum-1", LIMIT, covers=[span])
+        first = await scope.request_compaction("sum-1", [span], request="r1")
+    async with open_ledger(url) as ledger:
+        again = await ledger.scope("s").request_compaction("sum-1", [span], request="r1")
+    assert again == first
+
+
+class NobodyDecides:
+    """A backend whose worker is gone."""
+
+    async def nudge(self) -> None:
+        return None
+
+    async def recall(self, scope: str, session: str, fact: str, as_of: str) -> list[Any]:
+        return []
+
+    async def quote(self, scope: str, carrier: str, start: int | None, end: int | None) -> str:
+        return ""
+
+    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None) -> Fetched:
+        return Fetched(status="error", key="")
+
+
+async def test_request_without_an_answer_is_withdrawn_before_it_is_unknown() -> None:
+    """P5: a timeout fails closed, and no grant that comes later may count the phantom."""
+    log = MemoryLog()
+    scope = LedgerClient(log, NobodyDecides()).scope("s")
+    span = await scope.record_span("m1", LIMIT)
+    await scope.record_summary("sum-1", LIMIT, covers=[span])
+    with pytest.raises(AnswerUnknown):
+        await scope.request_compaction("sum-1", [span], request="r1", timeout_s=0.05)
+    last = decode_record((await log.read(EVENTS, 0, 0))[-1].value)
+    assert isinstance(last, RequestWithdrawn)
+    assert last.request == "r1"
+    assert await log.end(DECISIONS, 0) == 0
+
+
+async def test_many_scopes_ask_at_once_and_each_gets_its_own_answer(ledger: LedgerClient) -> None:
+    """One reader of decisions serves them all; request ids need be unique in their session only."""
+
+    async def agent(number: int) -> bool:
+        scope = ledger.scope(f"agent-{number}")
+        span = await scope.record_span("m1", f"Order {1000 + number} ships on 4 December 2026.")
+        kept = f"Order {1000 + number} ships on 4 December 2026."
+        await scope.record_summary("sum", kept if number % 2 else "Orders were discussed.", covers=[span])
+        try:
+            await scope.request_compaction("sum", [span], request="the-same-name")
+        except RecallFloorViolation:
+            return False
+        return True
+
+    assert await asyncio.gather(*(agent(number) for number in range(40))) == [bool(n % 2) for n in range(40)]
+
+
+async def test_secrets_are_masked_before_anything_is_appended(tmp_path: Path) -> None:
+    """P11: what the log never saw cannot leak from it."""
+    secret = "ghp_" + "a1B2" * 9
+    async with open_ledger(f"lmdb:{tmp_path / 'log'}") as ledger:
+        await ledger.scope("s").record_span("m1", f"Use the token {secret} for the mirror.")
+    assert secret.encode() not in b"".join(path.read_bytes() for path in (tmp_path / "log").rglob("*") if path.is_file())
+
+
+def test_synchronous_facade_answers_as_the_other_does(tmp_path: Path) -> None:
+    """Contracts section 5: the same calls without an event loop."""
+    with open_ledger_sync(f"lmdb:{tmp_path / 'log'}") as ledger:
+        scope = ledger.scope("s")
+        span = scope.record_span("m1", LIMIT)
+        scope.record_summary("sum-1", "Limits were discussed.", covers=[span])
+        with pytest.raises(RecallFloorViolation):
+            scope.request_compaction("sum-1", [span])
+
+
+@pytest.mark.parametrize(
+    ("example", "says"), [("ask_before_evicting", "anchored in summary-2"), ("gate_before_acting", "allowed: it stands in")]
+)
+def test_example_runs(example: str, says: str, tmp_path: Path) -> None:
+    """The examples of the README, as a user would run them."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"ops.examples.{example}", f"lmdb:{tmp_path / 'log'}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert says in done.stdout
+    assert "refused" in done.stdout
