@@ -31,7 +31,7 @@ def topic(fact: Fact) -> Topic:
         if not bare or bare == "|" or bare.startswith("%"):
             continue
         if bare.startswith(("#", "!#")):
-            values.append(bare)
+            values.append(bare.lstrip("!#").replace("\u00a0", " "))
             continue
         name, opposite = _base(bare)
         negated ^= opposite

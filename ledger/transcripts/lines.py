@@ -24,10 +24,11 @@ def without_break(raw: bytes) -> bytes:
     return raw[:-1] if raw[-1:] == b"\r" else raw
 
 
-class PhysicalLine(msgspec.Struct, gc=False):
+class PhysicalLine(msgspec.Struct, frozen=True, gc=False):
     """One line. `number` counts from 1, `start` is the byte offset of `raw` in the file; `raw` may still end in its line break.
 
     `ended` is false for a last line without LF. `too_long` has length and SHA-256 of a line over the limit; its `raw` is empty.
+    It is hashed when that is asked for.
     """
 
     number: int
@@ -50,6 +51,11 @@ class PhysicalLine(msgspec.Struct, gc=False):
     def sha256(self) -> str:
         """SHA-256 of the line without its line break."""
         return self.too_long[1] if self.too_long else hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last byte of the line, its line break left out."""
+        return self.start + self.length
 
     def part(self, start: int, end: int) -> PhysicalLine:
         """The bytes `[start, end)` of this line, as a line of its own with the same number."""

@@ -36,7 +36,7 @@ def said(cls: FactClass, outcome: Outcome, floor: Ratio = WHOLE, *, quantifier: 
 
 def test_f1_floors_are_whole_but_for_narrative() -> None:
     assert {cls: FLOORS[cls] for cls in FACT_CLASSES} == {
-        **{cls: WHOLE for cls in FACT_CLASSES},
+        **dict.fromkeys(FACT_CLASSES, WHOLE),
         "narrative": TWO_FIFTHS,
     }
 
