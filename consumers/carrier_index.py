@@ -47,6 +47,9 @@ KIND = FileKind(
 COMMIT_BEFORE = declare("index.commit.before", "a batch is in the transaction, nothing of it is durable")
 COMMIT_AFTER = declare("index.commit.after", "a batch is durable with its outbox, nothing of it is published")
 
+TOUCHES = 2048
+"""Rows touched before the file's pages may be given back: each lies on a page of its own, so this is 8 MiB at most."""
+
 ROW_FAULTS = (lmdb.Error, msgspec.DecodeError, UnicodeDecodeError)
 _encode_row = msgspec.msgpack.Encoder().encode
 
@@ -90,6 +93,8 @@ class StoredRows:
         except ROW_FAULTS as error:
             raise self._fault(error) from error
         self._cache[full] = row
+        if not len(self._cache) % TOUCHES:
+            self._file.give_back_pages()
         return row
 
     def walk(self, table: Table[R], group: bytes, start: bytes = b"") -> Iterator[tuple[bytes, R]]:
@@ -189,7 +194,9 @@ class Batch:
             scope = ordinal.to_bytes(4, "big")
             changes.extend((scope + table.prefix + key, row) for table, key, row in draft.changes())
         changes.sort(key=lambda change: change[0])
-        for full, row in changes:
+        for number, (full, row) in enumerate(changes, 1):
+            if not number % TOUCHES:
+                self._index.file.give_back_pages()
             if row is None:
                 self._txn.delete(full, db=rows)
             else:

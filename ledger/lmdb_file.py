@@ -200,6 +200,10 @@ class LmdbFile:
             yield txn
             txn.put(COMMIT_KEY, commit_mark(txn.id()), db=self._shared.meta)
 
+    def give_back_pages(self) -> None:
+        """Called within a transaction that touches much of the file, so that it does not all count as memory at once."""
+        give_back(self._path)
+
     @contextmanager
     def _access(self) -> Iterator[None]:
         """Around every transaction: refuse a store that must not be touched, and translate LMDB's errors."""

@@ -68,6 +68,9 @@ def evolve_record(fx: Effects, record: AnyRecord) -> str:
                 return "span_not_recorded"
             spans.on_manifest_recorded(fx, record, span)
         case SessionOpened():
+            faults = [trust.policy_fault(setting.key, setting.value) for setting in record.policy if not fx.row.opened]
+            if any(faults):
+                return next(filter(None, faults))
             spans.on_session_opened(fx, record)
         case SessionClosed():
             spans.on_session_closed(fx, record)

@@ -6,6 +6,7 @@ notion on purpose: a contradiction that is claimed blocks an action, so it must 
 
 from __future__ import annotations
 
+from ledger.facts.model import alternatives
 from schemas.facts import Fact
 
 TOPIC_WORDS_MIN = 2
@@ -27,13 +28,13 @@ def topic(fact: Fact) -> Topic:
     values: list[str] = []
     negated = fact.polarity == "negated"
     for word in fact.context.replace(" | ", " ").split(" "):
-        bare = word.lstrip("^")
-        if not bare or bare == "|" or bare.startswith("%"):
+        if not word or word[0] in "%|":
             continue
-        if bare.startswith(("#", "!#")):
-            values.append(bare.lstrip("!#").replace("\u00a0", " "))
+        keys = alternatives(word)
+        if keys[0].lstrip("!")[:1] == "#":
+            values.append(keys[0].lstrip("!#"))
             continue
-        name, opposite = _base(bare)
+        name, opposite = _base(keys)
         negated ^= opposite
         words[name] = None
     if fact.cls in ("numeric", "commitment") and not values:
@@ -41,16 +42,15 @@ def topic(fact: Fact) -> Topic:
     return Topic(tuple(sorted(words)), negated, tuple(sorted(values)))
 
 
-def _base(word: str) -> tuple[str, bool]:
+def _base(keys: tuple[str, ...]) -> tuple[str, bool]:
     """One name for a word with its alternatives, and whether it is there as its opposite (`dislik/-lik`)."""
-    parts = word.split("/")
-    for part in parts:
-        if part.startswith("-"):
-            return part[1:], True
-    for part in parts:
-        if part.startswith("@"):
-            return part, False
-    return parts[0], False
+    for key in keys:
+        if key.startswith("-"):
+            return key[1:], True
+    for key in keys:
+        if key.startswith("@"):
+            return key, False
+    return keys[0], False
 
 
 def topic_key(fact: Fact) -> str:

@@ -56,6 +56,8 @@ _ZEROS = re.compile(r"0\d{2,}|\d{9,20}(?<!000)", re.ASCII)
 _PACKAGE = re.compile(r"[a-z][\w.-]*(?:==|@)\d[\w.]*", re.ASCII)
 _WORDY = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+){1,3}", re.ASCII)
 _LABEL = re.compile(r"[a-z]\d{1,3}", re.ASCII)
+_BAY = re.compile(r"\d{1,6}-[A-Z]{1,3}", re.ASCII)
+_FRACTION = re.compile(r"\d+/\d+(?:/\d+)?", re.ASCII)
 _HAS_SHAPE = re.compile(r"[0-9_/.:@#\\$(=-]|[a-z][A-Z]|[A-Z]{2}[a-z]", re.ASCII)
 
 
@@ -67,7 +69,7 @@ def classify(core: str) -> str:
     for kind, pattern in _STRONG:
         if pattern.fullmatch(core):
             return "" if kind == "hex" and not _hex_like(core) else kind
-    if _MEASURE.fullmatch(core) and not _ZEROS.fullmatch(core) and not re.fullmatch(r"\d{1,6}-[A-Z]{1,3}", core):
+    if _MEASURE.fullmatch(core) and not _ZEROS.fullmatch(core) and not _BAY.fullmatch(core):
         return ""
     if "/" in core or "\\" in core:
         return _path_kind(core)
@@ -92,7 +94,7 @@ def _path_kind(core: str) -> str:
     if _WORDY.fullmatch(core):
         parts = core.split("/")
         return "path" if len(parts) > 3 else ""
-    if re.fullmatch(r"\d+/\d+(?:/\d+)?", core) or any(part in WORDS for part in core.lower().split("/") if len(part) > 2):
+    if _FRACTION.fullmatch(core) or any(part in WORDS for part in core.lower().split("/") if len(part) > 2):
         return ""
     return "path"
 

@@ -83,10 +83,10 @@ def test_c1_summary_that_is_not_live_releases_nothing() -> None:
     given(*live, summary("m2", "x"), observed("r2", "m2", turn=1)).when(evict("e1", 1)).then_decision(EvictionRefused)
 
 
-@pytest.mark.parametrize("release", [tombstone(F40), externalised(1, "n:40"), span(2, "n:40")])
-def test_c1_tombstone_externalisation_or_another_raw_span_releases(release: AnyRecord) -> None:
-    """C1: and so does a fact that the scope refers to no longer."""
-    given(ledger(), outside(1, "n:40"), release).when(evict("e1", 1)).then_decision(EvictionGranted)
+def test_c1_tombstone_externalisation_or_another_raw_span_releases() -> None:
+    """C1: each of them is enough."""
+    for release in (tombstone(F40), externalised(1, "n:40"), span(2, "n:40")):
+        given(ledger(), outside(1, "n:40"), release).when(evict("e1", 1)).then_decision(EvictionGranted)
 
 
 def test_c1_having_fallen_out_of_every_summary_releases_nothing() -> None:

@@ -1,0 +1,48 @@
+"""F2: commitments by date or deadline, whatever the notation."""
+
+from __future__ import annotations
+
+import pytest
+
+from ledger.facts.dates import find_dates
+from ledger.facts.fold import fold
+from ledger.facts.lexicon import LANGUAGES
+
+
+def values(text: str, language: str = "en") -> list[str]:
+    folded = fold(text)
+    return [d.value for d in find_dates(folded, 0, len(folded), LANGUAGES[language])]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "value"),
+    [
+        ("en", "14 November 2026 at 17:00 UTC", "2026-11-14T17:00Z"),
+        ("en", "November 14, 2026, 17:00 UTC", "2026-11-14T17:00Z"),
+        ("en", "2026-11-14T17:00Z", "2026-11-14T17:00Z"),
+        ("en", "5 March 2027, 18:00 CET", "2027-03-05T18:00CET"),
+        ("en", "2027-03-05 18:00 CET", "2027-03-05T18:00CET"),
+        ("en", "4 December 2026 at noon", "2026-12-04T12:00"),
+        ("en", "by 5 pm on Dec 9", "--12-09T17:00"),
+        ("en", "March 2027", "2027-03"),
+        ("en", "12:00~13:00", "T12:00..T13:00"),
+        ("en", "03/04/2027", "?03/04/2027"),
+        ("en", "03/04/2027 (day/month)", "2027-04-03"),
+        ("en", "25/04/2027", "2027-04-25"),
+        ("es", "1 de diciembre de 2026 a las 09:00", "2026-12-01T09:00"),
+        ("es", "01/12/2026, 9:00", "2026-12-01T09:00"),
+        ("pl", "28 lutego 2027", "2027-02-28"),
+        ("pl", "28.02.2027", "2027-02-28"),
+        ("it", "03/04/2027 (giorno/mese)", "2027-04-03"),
+        ("ru", "5 мая 2027", "2027-05-05"),
+        ("ko", "12시부터 13시까지", "T12:00..T13:00"),
+        ("ko", "2027년 3월 5일", "2027-03-05"),
+    ],
+)
+def test_date_in_any_notation_has_one_value_f2(language: str, text: str, value: str) -> None:
+    assert values(text, language) == [value]
+
+
+@pytest.mark.parametrize("text", ["version 2.1.7", "1:50 for plasma", "the years may pass", "192.168.1.10", "ratio 3/4"])
+def test_date_is_not_read_into_other_notations(text: str) -> None:
+    assert values(text) == []
