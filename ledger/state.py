@@ -83,6 +83,7 @@ class SpanRow(Row, frozen=True, kw_only=True):
     text_digest: bytes
     text_sha256: str
     length: int
+    extractor: str = ""
     manifested: bool
     in_window: bool = False
     in_store: bool = False

@@ -130,6 +130,7 @@ def on_span_recorded(fx: Effects, record: SpanRecorded) -> None:
         text_digest=text_digest(record.role, text),
         text_sha256=text_sha256(text),
         length=len(text),
+        extractor=record.manifest.extractor if record.manifest is not None else "",
         manifested=record.manifest is not None,
         in_window=in_window,
         in_store=in_store,
@@ -161,8 +162,8 @@ def _flag_ttl(fx: Effects, span: str, ttl_s: int) -> None:
     )
 
 
-def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifest, text: str | None) -> None:
-    """List facts under a span, each once, and count the span as their carrier wherever it is one.
+def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifest, text: str | None) -> int:
+    """List facts under a span, each once, and count the span as their carrier wherever it is one. Returns how many are new.
 
     The fold checks each listed fact against its offsets and never extracts: one that does not stand there is left out, alerted.
     """
@@ -189,6 +190,7 @@ def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifes
             subject=f"manifest:{span.id}",
             reason=f"{ungrounded} listed facts do not stand at their offsets and were left out",
         )
+    return len(fresh)
 
 
 TOPIC_FACTS_MAX = 50
@@ -235,9 +237,17 @@ def on_manifest_recorded(fx: Effects, record: ManifestRecorded, span: SpanRow) -
     if kept is not None:
         fx.draft.delete(SUMMARY_TEXT, name_key(span.id))
     inside = tuple(fact for fact in record.manifest.facts if 0 <= fact.start < fact.end <= span.length)
-    row = replace(span, manifested=True)
+    row = replace(span, manifested=True, extractor=record.manifest.extractor)
     fx.draft.put(SPAN, name_key(span.id), row)
-    add_facts(fx, row, session, replace(record.manifest, facts=inside), kept.text if kept is not None else None)
+    fresh = add_facts(fx, row, session, replace(record.manifest, facts=inside), kept.text if kept is not None else None)
+    if fresh and span.manifested and record.manifest.extractor == span.extractor:
+        fx.raise_alert(
+            kind="fact_omitted",
+            rule="T2",
+            severity="page",
+            subject=f"manifest:{span.id}",
+            reason=f"{fresh} facts stand in the span that its manifest, by the same extractor, left out",
+        )
 
 
 def on_summary_recorded(fx: Effects, record: SummaryRecorded) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ledger.facts import extract
 from schemas.decisions import ActionAllowed, ActionDenied, RecordRejected
 from schemas.records import (
@@ -10,6 +12,7 @@ from schemas.records import (
     DegradationAcknowledged,
     FetchedClaim,
     IndexChecked,
+    ManifestRecorded,
     RetrievalObserved,
     SpanRange,
     Tick,
@@ -196,3 +199,15 @@ def test_validity_that_has_ended_by_a_tick_releases_the_fact() -> None:
     scenario = ledger_scope(first)
     scenario.when(record(Tick, "t2", timer="validity", due_ms=february)).when(expired("e1", 1))
     assert all(alert.kind != "last_carrier_evicted" for alert in scenario.alerts)
+
+
+def test_t2_fact_that_a_manifest_of_the_same_extractor_left_out_pages() -> None:
+    """T2, design section 3: compactors lie by omission; a newer extractor that sees more is no lie."""
+    listed = extract(LIMIT, "user", scope_key=MAIN)
+    partial = msgspec.structs.replace(listed, facts=listed.facts[:1])
+    scenario = ledger_scope(span(1, LIMIT, manifest=partial))
+    newer = msgspec.structs.replace(listed, extractor="x999")
+    scenario.when(record(ManifestRecorded, "audit", span=span_name(1), manifest=listed))
+    scenario.then_alert("+fact_omitted", rule="T2", severity="page")
+    other = ledger_scope(span(1, LIMIT, manifest=partial))
+    other.when(record(ManifestRecorded, "newer", span=span_name(1), manifest=newer)).then_alerts()
