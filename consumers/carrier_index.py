@@ -17,6 +17,7 @@ from typing import Any
 import lmdb
 import msgspec
 
+from consumers.stored_values import StoredValues
 from ledger.errors import IndexBusy, IndexDamaged, IntegrityError, LedgerError, LogMissing
 from ledger.faults import declare, fault_point
 from ledger.lmdb_file import Database, FileIdentity, FileKind, LmdbFile, create_file
@@ -30,6 +31,7 @@ FORMAT = 1
 HASH_BYTES = 16
 ROWS, PROGRESS, HASHES, LOCATORS = "rows", "progress", "hashes", "locators"
 SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS = "scopes", "scope_names", "outbox", "published", "repeats"
+PIECES = "pieces"
 _OFFSET, _CHAIN, _OUTBOX_NEXT, _DUPLICATES = b"offset_next", b"chain", b"outbox_next", b"duplicates"
 _OUTPUTS = {DECISIONS: b"decisions_next", ALERTS: b"alerts_next"}
 
@@ -37,7 +39,7 @@ KIND = FileKind(
     name="index",
     format=FORMAT,
     databases=tuple(
-        Database(name) for name in (ROWS, PROGRESS, HASHES, LOCATORS, SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS)
+        Database(name) for name in (ROWS, PROGRESS, HASHES, LOCATORS, SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS, PIECES)
     ),
     damaged=IndexDamaged,
     missing=IndexDamaged,
@@ -47,10 +49,12 @@ KIND = FileKind(
 COMMIT_BEFORE = declare("index.commit.before", "a batch is in the transaction, nothing of it is durable")
 COMMIT_AFTER = declare("index.commit.after", "a batch is durable with its outbox, nothing of it is published")
 
-TOUCHES = 2048
-"""Rows touched before the file's pages may be given back: each lies on a page of its own, so this is 8 MiB at most."""
+TOUCHES = 128
+"""Rows touched before the file's pages may be given back. Each lies on a page of its own, and the system maps sixteen at a time:
+8 MiB at most.
+"""
 
-ROW_FAULTS = (lmdb.Error, msgspec.DecodeError, UnicodeDecodeError)
+ROW_FAULTS = (lmdb.Error, IndexDamaged, msgspec.DecodeError, UnicodeDecodeError)
 _encode_row = msgspec.msgpack.Encoder().encode
 
 
@@ -71,13 +75,23 @@ def entry_hash(key: str, value: bytes) -> bytes:
     return digest("entry", key, value, size=HASH_BYTES)
 
 
+def rows_of(file: LmdbFile) -> StoredValues:
+    """The part that holds rows."""
+    return StoredValues(file.database(ROWS), file.database(PIECES), b"r")
+
+
+def outbox_of(file: LmdbFile) -> StoredValues:
+    """The part that holds outputs which are not known to be on record."""
+    return StoredValues(file.database(OUTBOX), file.database(PIECES), b"o")
+
+
 class StoredRows:
     """The rows of one scope as one transaction sees them. Decoded rows are kept as long as this object lives."""
 
     def __init__(self, file: LmdbFile, txn: lmdb.Transaction[Any], ordinal: int) -> None:
         self._file = file
         self._txn = txn
-        self._rows = file.database(ROWS)
+        self._rows = rows_of(file)
         self._scope = ordinal.to_bytes(4, "big")
         self._cache: dict[bytes, Any] = {}
 
@@ -88,7 +102,7 @@ class StoredRows:
             cached: R | None = self._cache[full]
             return cached
         try:
-            raw = self._txn.get(full, db=self._rows)
+            raw = self._rows.get(self._txn, full)
             row = table.decode(raw) if raw is not None else None
         except ROW_FAULTS as error:
             raise self._fault(error) from error
@@ -101,13 +115,13 @@ class StoredRows:
         """Rows of the group in key order. Raises `IndexDamaged`, or `LogUnavailable`."""
         prefix = self._scope + table.prefix
         wanted = prefix + group
-        with self._txn.cursor(db=self._rows) as cursor:
+        with self._txn.cursor(db=self._rows.part) as cursor:
             place: bytes | None = prefix + max(group, start)
             while place is not None:
                 try:
                     found = cursor.set_range(place) if place else cursor.next()
                     full = bytes(cursor.key()) if found else b""
-                    row = table.decode(cursor.value()) if full.startswith(wanted) else None
+                    row = table.decode(self._rows.read(self._txn, full, cursor.value())) if full.startswith(wanted) else None
                 except ROW_FAULTS as error:
                     raise self._fault(error) from error
                 if row is None:
@@ -183,12 +197,12 @@ class Batch:
         if copies >= 1 + repeats:
             return
         number = _number(self._txn.get(_OUTBOX_NEXT, db=self._db(PROGRESS)))
-        self._txn.put(number.to_bytes(8, "big"), _encode_row(output), db=self._db(OUTBOX), append=True)
+        outbox_of(self._index.file).put(self._txn, number.to_bytes(8, "big"), _encode_row(output))
         self._txn.put(_OUTBOX_NEXT, (number + 1).to_bytes(8, "big"), db=self._db(PROGRESS))
 
     def finish(self) -> None:
         """Write every changed row and the position. The transaction commits when its block ends."""
-        rows = self._db(ROWS)
+        rows = rows_of(self._index.file)
         changes: list[tuple[bytes, Any]] = []
         for ordinal, draft in self._drafts.values():
             scope = ordinal.to_bytes(4, "big")
@@ -198,9 +212,9 @@ class Batch:
             if not number % TOUCHES:
                 self._index.file.give_back_pages()
             if row is None:
-                self._txn.delete(full, db=rows)
+                rows.delete(self._txn, full)
             else:
-                self._txn.put(full, _encode_row(row), db=rows)
+                rows.put(self._txn, full, _encode_row(row))
         progress = self._db(PROGRESS)
         self._txn.put(_OFFSET, self.offset_next.to_bytes(8, "big"), db=progress)
         self._txn.put(_CHAIN, self.chain, db=progress)
@@ -244,10 +258,12 @@ class Snapshot:
         """A hash over all rows of a scope; rows hold no position, so equal histories have equal digests (P2)."""
         prefix = self._index._ordinal(self._txn, scope, create=False).to_bytes(4, "big")
         parts: list[bytes] = []
-        with self._txn.cursor(db=self._db(ROWS)) as cursor:
+        rows = rows_of(self._index.file)
+        with self._txn.cursor(db=rows.part) as cursor:
             found = cursor.set_range(prefix)
             while found and bytes(cursor.key()[:4]) == prefix:
-                parts.append(digest(bytes(cursor.key()[4:]), bytes(cursor.value()), size=HASH_BYTES))
+                key = bytes(cursor.key())
+                parts.append(digest(key[4:], rows.read(self._txn, key, cursor.value()), size=HASH_BYTES))
                 found = cursor.next()
         return digest(scope, *parts, size=32)
 
@@ -257,9 +273,10 @@ class Snapshot:
         """
         decode = msgspec.msgpack.Decoder(Output).decode
         found: list[tuple[int, Output]] = []
-        with self._txn.cursor(db=self._db(OUTBOX)) as cursor:
+        outbox = outbox_of(self._index.file)
+        with self._txn.cursor(db=outbox.part) as cursor:
             for key, value in cursor:
-                output = decode(value)
+                output = decode(outbox.read(self._txn, bytes(key), value))
                 found.append((_number(key), output))
                 max_bytes -= len(output.value)
                 if len(found) >= limit or max_bytes <= 0:
@@ -342,23 +359,25 @@ class CarrierIndex:
         with self.file.write() as txn:
             for topic, offset, id_, value in outputs:
                 _note_on_record(txn, self.file, topic, offset, id_, value)
+            outbox = outbox_of(self.file)
             for number in done:
-                txn.delete(number.to_bytes(8, "big"), db=self.file.database(OUTBOX))
+                outbox.delete(txn, number.to_bytes(8, "big"))
 
     def drop_published(self) -> None:
         """Take out of the outbox what the log topics turned out to hold already."""
-        with self.file.write() as txn, txn.cursor(db=self.file.database(OUTBOX)) as cursor:
-            decode = msgspec.msgpack.Decoder(Output).decode
-            found = cursor.first()
-            while found:
-                output = decode(cursor.value())
-                id_key = bytes.fromhex(output.id)
-                on_record = txn.get(id_key, db=self.file.database(PUBLISHED))
-                repeats = _number(txn.get(id_key, db=self.file.database(REPEATS)))
-                if on_record is not None and _number(on_record[HASH_BYTES:]) >= 1 + repeats:
-                    found = cursor.delete()
-                else:
-                    found = cursor.next()
+        outbox, decode = outbox_of(self.file), msgspec.msgpack.Decoder(Output).decode
+        with self.file.write() as txn:
+            finished = []
+            with txn.cursor(db=outbox.part) as cursor:
+                for key, value in cursor:
+                    output = decode(outbox.read(txn, bytes(key), value))
+                    id_key = bytes.fromhex(output.id)
+                    on_record = txn.get(id_key, db=self.file.database(PUBLISHED))
+                    repeats = _number(txn.get(id_key, db=self.file.database(REPEATS)))
+                    if on_record is not None and _number(on_record[HASH_BYTES:]) >= 1 + repeats:
+                        finished.append(bytes(key))
+            for name in finished:
+                outbox.delete(txn, name)
 
     def knows_output(self, id_: str) -> bool:
         """Was this output seen in the log topics?"""

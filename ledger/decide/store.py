@@ -142,8 +142,8 @@ def _assured(view: Rows, fact: bytes, row: FactRow, session: SessionRow) -> Carr
 
 
 def _last_carriers(view: Rows, spans: list[SpanRow], count: Count) -> list[Evidence]:
-    """C1: facts whose last raw carrier is among these entries, all of them counted as gone. An entry is a carrier for the scope:
-    each session that needs the fact must keep another one.
+    """C1: facts whose last raw carrier is among these entries, all of them counted as gone. An entry is a carrier for the
+    scope: each session that needs the fact must keep another one.
     """
     ruler = Ruler(view, None)
     gone: dict[bytes, int] = {}

@@ -62,11 +62,13 @@ def _judge(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryTex
     """Tries the clauses that share most with the statement; a restatement outweighs an opposite that shares less."""
     best = sorted(hits, key=lambda part: (-hits[part], summary.parts[part].size, part))[:CANDIDATES]
     best = [part for part in best if hits[part] * 4 >= hits[best[0]] * 3]
+    best = [part for part in best if not summary.parts[part].label] or best
     total = sum(word.weight for word in words)
+    predicate = next((alternatives(mark[6:]) for mark in marks if mark.startswith("%verb=")), ())
     findings: list[tuple[int, Finding]] = []
     for part in best:
         window = [at for at in summary.sentence_parts[summary.parts[part].sentence] if at in hits]
-        match = _Match(summary, part, [part] if hits[part] >= total else window, words)
+        match = _Match(summary, part, [part] if hits[part] >= total else window, words, predicate)
         findings.append((match.covered, _outcome(fact, marks, match)))
         if findings[-1][1].outcome in SURVIVING and match.covered == total:
             return findings[-1][1]
@@ -86,15 +88,32 @@ _WORST = {"verbatim": 0, "equivalent": 0, "inverted": 1, "changed": 2, "weakened
 class _Match:
     """How the words of a statement lie in a clause of the summary and its neighbours in the same sentence."""
 
-    __slots__ = ("covered", "end", "main", "matched", "parts", "plain", "start", "summary", "turned", "whole", "words", "wrong")
+    __slots__ = (
+        "acts",
+        "covered",
+        "end",
+        "main",
+        "matched",
+        "named",
+        "parts",
+        "plain",
+        "start",
+        "summary",
+        "turned",
+        "whole",
+        "words",
+        "wrong",
+    )
 
-    def __init__(self, summary: SummaryText, main: int, window: list[int], words: list[_Word]) -> None:
+    def __init__(
+        self, summary: SummaryText, main: int, window: list[int], words: list[_Word], predicate: tuple[str, ...]
+    ) -> None:
         self.summary, self.words = summary, words
         self.main = summary.parts[main]
         self.parts = [summary.parts[at] for at in window]
         self.start, self.end = min(p.start for p in self.parts), max(p.end for p in self.parts)
         self.covered = self.plain = self.matched = 0
-        self.turned = self.wrong = False
+        self.turned = self.wrong = self.named = False
         """`turned`: a word stands there as its opposite; `wrong`: a name or value is missing, or an order is reversed."""
         both = {key for word in words for key in word.keys if key.lstrip("-")[:1] == "@"}
         both = {key for key in both if _turned(key) in both}
@@ -103,6 +122,11 @@ class _Match:
                 self._weigh(word, window, both)
             else:
                 self.wrong = self.wrong or self._reversed(word)
+        self.acts = (
+            not predicate
+            or _nominal(self.main)
+            or any(key in part.keys or _turned(key) in part.keys for part in self.parts for key in predicate)
+        )
         self.whole = self.covered == sum(word.weight for word in words)
 
     def _reversed(self, word: _Word) -> bool:
@@ -117,9 +141,11 @@ class _Match:
         self.covered += word.weight
         self.matched += 1
         self.plain += not word.hard
-        decisive = [self.main] if any(part is self.main for part in holders) else holders
-        if not any(key in part.keys or key in both for part in decisive for key in word.keys):
-            self.turned = True
+        self.named = self.named or word.hard
+        if any(part is self.main for part in holders):
+            self.turned = self.turned or not any(key in self.main.keys or key in both for key in word.keys)
+        elif not any(key in part.keys or key in both for part in holders for key in word.keys):
+            self.turned = self.turned or any(part.sign == self.main.sign for part in holders)
 
     def _weigh_name(self, word: _Word, window: list[int]) -> None:
         """A word that no clause holds by its key: an unmarked name, a path of which the summary has another, or nothing."""
@@ -153,8 +179,7 @@ def _outcome(fact: Fact, marks: list[str], match: _Match) -> Finding:
     if fact.hedge:
         hedge = "kept" if any(p.hedge or p.flags & (lx.HEDGE | lx.MAY) for p in parts) else "stripped"
     if _inverted(fact, marks, match):
-        size = sum(word.weight > 0 for word in match.words)
-        sure = match.matched > 1 or (banned and size == 1)
+        sure = match.acts and _surely_same(marks, match)
         return Finding("inverted", start, end, polarity="inverted", hedge=hedge) if sure else MISSING
     polarity: Literal["kept", "inverted", "n/a"] = "kept" if banned else "n/a"
     quantifier = _quantifier(fact, parts, "%exc" in marks)
@@ -162,7 +187,7 @@ def _outcome(fact: Fact, marks: list[str], match: _Match) -> Finding:
         return Finding("changed", start, end, "n/a" if "%exc" in marks else polarity, quantifier, hedge)
     if quantifier == "kept" and "%not" in marks:
         quantifier = "n/a"
-    if match.wrong or (hedge == "stripped" and fact.cls != "narrative"):
+    if match.wrong or not match.acts or (hedge == "stripped" and fact.cls != "narrative"):
         return Finding("changed", start, end, polarity, quantifier, hedge)
     if "%ask" in marks and not any(p.flags & (lx.ASK | lx.HEDGE | lx.QUESTION) for p in parts):
         return Finding("changed", start, end, hedge="stripped")
@@ -172,9 +197,30 @@ def _outcome(fact: Fact, marks: list[str], match: _Match) -> Finding:
     return Finding("verbatim" if verbatim else "equivalent", part.start, end, polarity, quantifier, hedge)
 
 
+def _nominal(part: Part) -> bool:
+    """`No new dependencies`: a negation without a verb, so no other verb stands in for the one that is looked for."""
+    return part.negated and not part.flags & (lx.AUX | lx.PRED | lx.VERB | lx.MUST | lx.MAY)
+
+
+def _surely_same(marks: list[str], match: _Match) -> bool:
+    """An inversion pages somebody: it takes two thirds of the words, and more than one word unless that one settles it."""
+    size = sum(word.weight for word in match.words)
+    if match.main.label or match.covered * 3 < size * 2 or (match.wrong and match.matched < 3):
+        return False
+    if "%ban" not in marks:
+        return match.matched > 2 or (match.whole and match.named)
+    if match.matched > 1:
+        return True
+    word = next((word for word in match.words if word.weight), None)
+    polar = word is not None and any(key.lstrip("-") in lx.POLAR for key in word.keys)
+    return (polar or "%it" not in marks) and size == 1
+
+
 def _inverted(fact: Fact, marks: list[str], match: _Match) -> bool:
     """Opposite signs; or a ban with an exception of which only the exception is left (`may start before the audit`)."""
     part = match.main
+    if "%ask" in marks:
+        return False
     sign = -part.sign if match.turned else part.sign
     if sign != (-1 if fact.polarity == "negated" else 1):
         return True

@@ -46,13 +46,21 @@ _STOP = re.compile(
     r"[.!?\u2026]+[\"')\]\u201d\u2019\u00bb*_`]*(?=\s|$)|[\u3002\uff01\uff1f\u0964\u06d4\u061f]+[\u300d\u300f\"')]*",
     re.ASCII,
 )
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(\[\"'])(?:[A-Za-z]|[A-Za-z]\.[A-Za-z]|e\.g|i\.e|vs|dr|mr|mrs|ms|prof|st|no|nr|fig|eq|approx|max|min|ca|al|cf|jr|sr|inc|ltd|"
-    r"vol|ed|pp?|art|abs|bzw|usw|evtl|ggf|inkl|ex|núm|num|ul|tel|ref|rev|sec|ch|op|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|z\.B|d\.h|u\.a|p\.ex|т\.е|т\.д|г|см|np|tzn|tj|itp|m\.in|\d{1,2})$",
+_TITLE = re.compile(
+    r"(?:^|[\s(\[\"'])(?:[A-Z]|[A-Za-z]\.[A-Za-z]|e\.g|i\.e|vs|dr|mr|mrs|ms|prof|st|no|nr|fig|eq|ca|cf|vol|art|abs|"
+    r"bzw|ggf|inkl|n\u00fam|ul|tel|z\.B|d\.h|u\.a|p\.ex|\u0442\.\u0435|\u0433|\u0441\u043c|np|tzn|tj|m\.in)$",
     re.IGNORECASE | re.ASCII,
 )
-_SOFT = re.compile(r"[\n]", re.ASCII)
-_SPACE = re.compile(r"\s", re.ASCII)
+"""Abbreviations that something follows, so that a full stop after them ends no sentence."""
+
+_SHORT = re.compile(
+    r"(?:^|[\s(\[\"'])(?:approx|max|min|al|jr|sr|inc|ltd|ed|pp?|usw|evtl|ex|ref|rev|sec|ch|op|etc|jan|feb|mar|apr|jun|jul|aug|"
+    r"sept?|oct|nov|dec|itp|\u0442\.\u0434|\d{1,2})$",
+    re.IGNORECASE | re.ASCII,
+)
+"""Abbreviations and ordinals that may end a sentence: one that begins with a capital follows then."""
+
+_GERMAN_MONTH = re.compile(r"\s(?:Jan|Feb|M\u00e4rz|April|Mai|Jun|Jul|Aug|Sept|Okt|Nov|Dez)", re.ASCII)
 _LOWER_NEXT = re.compile(r"\s*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f(]", re.ASCII)
 
 
@@ -127,24 +135,22 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Sentence bounds within `[start, end)`, white space trimmed, none longer than `SENTENCE_CHARS_MAX`."""
     at = start
     for m in _STOP.finditer(text, start, end):
-        if (
-            m[0][0] == "."
-            and len(m[0]) == 1
-            and m.end() < end
-            and _ABBREVIATION.search(text, max(at, m.start() - 8), m.start())
-        ):
-            following = text[m.end() : m.end() + 2].strip()[:1]
-            word_start = m.start() - 1
-            if not (
-                following in UPPER
-                and text[word_start] in LOWER
-                and m.start() - at > 12
-                and text[max(at, m.start() - 3) : m.start()] == "etc"
-            ):
-                continue
+        if m[0] == "." and m.end() < end and _goes_on(text, max(at, m.start() - 8), m.start()):
+            continue
         yield from _trim(text, at, m.end())
         at = m.end()
     yield from _trim(text, at, end)
+
+
+def _goes_on(text: str, start: int, stop: int) -> bool:
+    """Does the full stop at `stop` belong to an abbreviation, an initial or an ordinal within a sentence?"""
+    if _TITLE.search(text, start, stop):
+        lone = stop - start >= 2 and text[stop - 1] in LOWER and text[stop - 2] == " "
+        return not lone
+    if not _SHORT.search(text, start, stop):
+        return False
+    following = text[stop + 1 : stop + 3].strip()[:1]
+    return following not in UPPER or bool(_GERMAN_MONTH.match(text, stop + 1))
 
 
 def _trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

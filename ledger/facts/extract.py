@@ -29,8 +29,13 @@ _WRAPPER = re.compile(
 )
 
 
+_INTERRUPTED = re.compile(r"\[Request interrupted[^\]\n]{0,60}\]", re.ASCII)
+
+
 def _blank_wrappers(text: str) -> str:
-    """The text with what a runtime put around or into it (reminders, output of shell escapes) blanked, offsets unchanged."""
+    """The text with what a runtime put into it (reminders, output of shell escapes) blanked, offsets unchanged."""
+    if "[Request interrupted" in text:
+        text = _INTERRUPTED.sub(lambda m: " " * len(m[0]), text)
     if "<" not in text:
         return text
     parts: list[str] = []
@@ -52,8 +57,11 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
     """The manifest of a text as spoken by `role`. Deterministic, linear in the text, never raises.
 
     `scope_key` keys the fact ids; `valid` bounds the validity of every fact. Facts stand in the order of their offsets;
-    `passed_over` counts what the salience rule left out.
+    `passed_over` counts what the salience rule left out. What a runtime injects (role `system`: hooks, reminders, skills) is put
+    there again when it is needed, and was said by nobody, so it holds no facts.
     """
+    if role == "system":
+        return Manifest(extractor=EXTRACTOR)
     text = _blank_wrappers(text)
     folded = fold(text)
     language = detect(folded, original=text)

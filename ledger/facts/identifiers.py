@@ -43,7 +43,7 @@ _HOST = re.compile(
 )
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+(?:\(\))?", re.ASCII)
 _CALL = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*\([\w, ]*\)", re.ASCII)
-_SNAKE = re.compile(r"_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+_*|_+[A-Za-z]\w+|\$\{?[A-Z_][A-Z0-9_]*\}?", re.ASCII)
+_SNAKE = re.compile(r"_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+_*|_+[A-Za-z]\w*[A-Za-z0-9]|\$\{?[A-Z_][A-Z0-9_]*\}?", re.ASCII)
 _CAMEL = re.compile(r"[a-z]+[a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+(?:[A-Z]\w*)+|[A-Z]{2,}[a-z]+[A-Z]\w*", re.ASCII)
 _CODE = re.compile(
     r"[A-Za-z][A-Za-z0-9]{0,14}(?:-[A-Za-z0-9]{1,12}){0,2}-v?\d+(?:\.\d+)+(?:-[A-Za-z0-9.]{1,16}){0,3}|[A-Za-z]{1,10}(?:[-/][A-Za-z0-9]{1,12}){0,3}[-/]?\d[A-Za-z0-9]*(?:[-/][A-Za-z0-9]{1,12}){0,4}|\d{1,6}-[A-Z]{1,3}\d*|[A-Z]{1,4}-[A-Z]{1,4}(?:-\w{1,6})?|[A-Z]\d{1,5}[A-Z]?\d*",
@@ -67,8 +67,8 @@ def classify(core: str) -> str:
     if len(core) < 2 or len(core) > 400 or not _HAS_SHAPE.search(core):
         return ""
     for kind, pattern in _STRONG:
-        if pattern.fullmatch(core):
-            return "" if kind == "hex" and not _hex_like(core) else kind
+        if pattern.fullmatch(core) and (kind != "hex" or _hex_like(core)):
+            return kind
     if _MEASURE.fullmatch(core) and not _ZEROS.fullmatch(core) and not _BAY.fullmatch(core):
         return ""
     if "/" in core or "\\" in core:

@@ -4,7 +4,8 @@
 
 - `key/key` alternatives of one word: concepts (`@start`, `-@start` for its opposite) and the stem
 - `^` before a name that has to stand in any restatement, `!` an identifier, `#` a number or date in canonical form
-- `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception, `%ask` a question
+- `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception, `%ask` a question,
+  `%ban` a negated statement, `%it` one about a pronoun, `%verb=key` the word that is negated
 - `<key` and `-<key` stand for *before key* and *after key*
 - a space within a key is written U+00A0, a slash U+2215
 

@@ -9,7 +9,7 @@ from ledger.facts import lexicon as lx
 from ledger.facts.builder import Builder
 from ledger.facts.clauses import Clause, Sentence
 from ledger.facts.fold import normalise
-from ledger.facts.model import words_of
+from ledger.facts.model import encode, words_of
 from schemas.facts import FactClass, FactKind
 from schemas.records import Role
 
@@ -34,7 +34,7 @@ _SMALL_TALK = re.compile(
 _ASKING_YOU = re.compile(r"^\W{0,3}(?:can|could|would|will) you\b|^\W{0,3}(?:please|pls)\b", re.ASCII)
 
 
-_NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|done|got it|great|excellent|perfect)\b", re.ASCII)
+_NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|got it|great|excellent|perfect)\b", re.ASCII)
 
 
 _PROGRESS = re.compile(r"^(?:running|compiling|downloading|building|installing|fetching|collecting)\b", re.ASCII)
@@ -65,6 +65,8 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
             marks.append("%exc")
             if clause.quantifier == "only" and not clause.flags & (lx.NONE | lx.ONLY):
                 marks.append("%not")
+        if cls == "prohibition":
+            marks += _ban_marks(clause)
         context = " ".join([*marks, *words_of(clause.content)])
         quantifier = clause.quantifier
         builder.add(
@@ -78,6 +80,23 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
             kind=kind,
             context=context,
         )
+
+
+def _ban_marks(clause: Clause) -> list[str]:
+    """`%ban`; `%it` where only a pronoun says what is negated; `%verb=` the word that the negation speaks of."""
+    marks = ["%ban"]
+    if clause.flags & lx.PRON:
+        marks.append("%it")
+    at = max((index for index, token in enumerate(clause.tokens) if token.tags & lx.NEG), default=-1)
+    if at >= 0:
+        after = [
+            token for token in clause.tokens[at + 1 :] if token.kind == "w" and token.keys and "<" not in token.keys[0][:2]
+        ]
+        before = [token for token in clause.tokens[:at] if token.kind == "w" and token.keys]
+        verb = after[0] if after else before[-1] if before else None
+        if verb is not None:
+            marks.append("%verb=" + encode(verb).lstrip("^"))
+    return marks
 
 
 def _question(builder: Builder, sentence: Sentence) -> None:
@@ -117,17 +136,11 @@ def _class_of(clause: Clause, sentence: Sentence, role: Role, asked: bool, folde
     text = folded[clause.start : clause.end]
     if clause.flags & lx.REASON and role in {"user", "assistant"} and words >= 2:
         return "decision", "reason"
-    if (
-        clause.negated
-        or (clause.excepted and clause.quantifier != "except")
-        or any(t.word.startswith(("non-", "non\u2010")) for t in clause.content)
-    ):
-        if (
-            words
-            and _substantial(clause, role, words)
-            and not (role != "user" and _SMALL_TALK.search(text))
-            and not _labels_only(clause)
-        ):
+    if flags & lx.INSTEAD and not flags & lx.NEG:
+        return ("decision", "rejected") if role in {"user", "assistant"} and words >= 2 else (None, "")
+    if _negates(clause):
+        small_talk = role != "user" and _SMALL_TALK.search(text)
+        if words and _substantial(clause, role, words) and not small_talk and not _labels_only(clause):
             return "prohibition", ""
         return None, ""
     if role in {"user", "assistant"} and words >= 2 and flags & (lx.DECIDED | lx.REJECTED) and not clause.hedge:
@@ -145,13 +158,27 @@ def _class_of(clause: Clause, sentence: Sentence, role: Role, asked: bool, folde
     return None, ""
 
 
+def _negates(clause: Clause) -> bool:
+    if clause.negated or (clause.excepted and clause.quantifier != "except"):
+        return True
+    return any(token.word.startswith("non-") for token in clause.content)
+
+
 _SAYS = lx.AUX | lx.PRED | lx.ONLY | lx.MUST | lx.ALL | lx.MOST | lx.SOME
+
+
+_AVOIDS = frozenset({"avoid", "avoids", "avoided"})
+"""`to avoid duplication` gives a purpose; a ban it is only in the mouth of who may forbid."""
 
 
 def _substantial(clause: Clause, role: Role, words: int) -> bool:
     """A tool's `No matches found` and an assistant's `not global` negate nothing that a context must keep."""
     if role == "user":
         return True
+    if clause.tokens[0].tags & lx.SUB and not clause.excepted:
+        return False
+    if not clause.excepted and {token.word for token in clause.tokens if token.tags & lx.NEG} <= _AVOIDS:
+        return False
     predicate = bool(clause.flags & (lx.AUX | lx.PRED | lx.MUST | lx.UNTIL | lx.EXC | lx.VERB))
     return words >= 2 and predicate if role == "tool" else words >= 2 or predicate
 

@@ -44,6 +44,7 @@ class Part(NamedTuple):
     sentence: int
     negated: bool
     size: int
+    label: bool
 
 
 class SummaryText:
@@ -58,6 +59,7 @@ class SummaryText:
         self.dates: list[Place] = []
         self.date_values: dict[str, list[Place]] = {}
         self.identifiers: dict[str, list[tuple[int, int]]] = {}
+        self.identifier_heads: dict[str, list[str]] = {}
         self.identifier_folds: dict[str, tuple[int, int]] = {}
         self.sentence_parts: list[list[int]] = []
         self.normal = normalise(text)
@@ -138,6 +140,7 @@ class SummaryText:
                 sentence,
                 clause.negated,
                 len(clause.content),
+                clause.label,
             )
         )
         self.sentence_parts[sentence].append(at)
@@ -147,6 +150,8 @@ class SummaryText:
 
     def _identifier(self, start: int, end: int) -> None:
         value = self.text[start:end]
+        if value not in self.identifiers:
+            self.identifier_heads.setdefault(value[:4], []).append(value)
         self.identifiers.setdefault(value, []).append((start, end))
         self.identifier_folds.setdefault(fold(value), (start, end))
         tail = value.replace("\\", "/").rstrip("/").rpartition("/")[2]

@@ -40,10 +40,16 @@ def _identifier(fact: Fact, summary: SummaryText) -> Finding:
 
 
 def _cut(value: str, summary: SummaryText) -> tuple[int, int] | None:
-    """The identifier of the summary that shares at least half of this one's characters from the front."""
-    stem = value[: max(4, len(value) // 2)]
-    at = summary.text.find(stem)
-    return (at, at + len(stem)) if at >= 0 else None
+    """The identifier of the summary that shares at least half of this one's characters from the front. Paths share too easily."""
+    if "/" in value:
+        return None
+    best, place = len(value) // 2, None
+    for other in summary.identifier_heads.get(value[:4], ()):
+        shorter = min(len(value), len(other))
+        common = next((at for at in range(shorter) if value[at] != other[at]), shorter)
+        if common >= best:
+            best, place = common + 1, summary.identifiers[other][0]
+    return place
 
 
 def _sets(context: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:

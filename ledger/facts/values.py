@@ -83,6 +83,8 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
     if number.size == 1:
         label = _label(sentence, at)
         tags = sentence.language.tags.single.get(noun, 0)
+        if label is not None and label.tags & lx.LABEL_STOP and not noun:
+            return
         if noun and not tags & lx.NOUN_STOP:
             subject = sentence.language.keys(noun)[0]
         elif label is not None and at >= 0:
@@ -90,7 +92,7 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
             start, end = label.start if label.end + 3 >= number.start else number.start, number.end
         elif labels:
             subject = labels[-1].keys[0] if labels[-1].keys else ""
-        if not subject or (number.value in {"1", "0"} and not number.op and text[start] not in DIGITS and label is None):
+        if not subject or (number.value in {"1", "0"} and not number.op and text[number.start] not in DIGITS):
             return
     value = number.canonical
     builder.add("numeric", start, end, value, subject=subject, context=_context(sentence, at, number.start, labels))

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from ledger.transcripts.claude_rounds import HELD_ITEMS_MAX, Chain, Told
 from ledger.transcripts.claude_shapes import AgentProgress, Line, MessageBody, attachment_text, is_hollow, pieces_of
-from ledger.transcripts.decoding import DECODE_FAULTS, LineDecoder
 from ledger.transcripts.formats import Fields, Format, text_field
+from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import (
     INSPECTED_ROLES,
@@ -26,7 +26,6 @@ from ledger.transcripts.model import (
     Opened,
     TokensAfter,
     Version,
-    Where,
     time_ms,
 )
 from ledger.transcripts.texts import Piece, fingerprint, summary_state, text_of
@@ -35,12 +34,11 @@ from ledger.transcripts.window import Live
 READ_TYPES = frozenset({"user", "assistant", "system", "attachment"})
 
 
-class ClaudeCodeReader:
+class ClaudeCodeReader(JsonlReader[Line]):
     """Reads one session file. First occurrence of a uuid wins for order and text; boundaries are told apart by uuid too."""
 
     def __init__(self) -> None:
-        self._lines = LineDecoder(Line, READ_TYPES.__contains__, lambda value: bool(value.type))
-        self._decode = self._lines.decode
+        super().__init__(Line, READ_TYPES.__contains__, lambda value: bool(value.type))
         self._chains: dict[str, Chain] = {}
         self._seen: dict[str, int] = {}
         self._boundaries: set[str] = set()
@@ -49,30 +47,10 @@ class ClaudeCodeReader:
         self._main: Chain | None = None
         self._version: str | None = None
 
-    def feed(self, line: PhysicalLine) -> list[Item]:
-        """What this line completes."""
-        out: list[Item] = []
-        try:
-            value = self._decode(line.raw)
-        except DECODE_FAULTS as error:
-            for value, at in self._lines.mend(line, error):
-                self._entry(value, at, out)
-        else:
-            if self._lines.waiting:
-                self._lines.give_up()
-            self._entry(value, line, out)
-        if self._lines.unread:
-            out += self._lines.take_unread()
-        return out
-
-    def finish(self) -> list[Item]:
-        """Boundaries that still wait have no summary; lines that still wait are lost."""
-        out: list[Item] = []
-        self._lines.give_up()
-        out += self._lines.take_unread()
+    def _end(self, out: list[Item]) -> None:
+        """Boundaries that still wait have no summary."""
         for chain in self._chains.values():
-            chain.close(out)
-        return out
+            chain.end(out)
 
     # --- one entry -----------------------------------------------------------------------------------------------------------
 
@@ -89,24 +67,24 @@ class ClaudeCodeReader:
         uuid = value.uuid
         if uuid is not None and uuid not in chain.parents:
             chain.parents[uuid] = (value.parentUuid, at.number)
-        message = value.message
-        if kind == "system":
-            if value.subtype == "compact_boundary":
-                self._boundary(chain, value, at, out)
-        elif kind == "attachment":
-            if value.attachment is not None:
-                role, text = attachment_text(value.attachment)
-                if text:
-                    self._record(chain, uuid, [(role, text, ())], at, out, value.timestamp)
+        if kind == "user" or kind == "assistant":
+            message = value.message
+            if message is None:
+                self._lines.report(at, "unexpected_shape")
+            elif value.isCompactSummary:
+                self._summary(chain, value, message, at, out)
+            else:
+                self._message(chain, value, message, at, out)
         elif kind == "progress":
             if isinstance(value.data, AgentProgress) and value.data.type == "agent_progress":
                 self._agent_progress(value, value.data, at, out)
-        elif message is None:
-            self._lines.report(at, "unexpected_shape")
-        elif value.isCompactSummary:
-            self._summary(chain, value, message, at, out)
-        else:
-            self._message(chain, value, message, at, out)
+        elif kind == "system":
+            if value.subtype == "compact_boundary":
+                self._boundary(chain, value, at, out)
+        elif value.attachment is not None:
+            role, text = attachment_text(value.attachment)
+            if text:
+                self._record(chain, uuid, [(role, text, ())], at, out, value.timestamp)
 
     def _chain(self, value: Line, out: list[Item]) -> Chain:
         session = value.sessionId
@@ -139,21 +117,22 @@ class ClaudeCodeReader:
         return chain
 
     def _message(self, chain: Chain, value: Line, message: MessageBody, at: PhysicalLine, out: list[Item]) -> None:
+        content, uuid, stamp = message.content, value.uuid, value.timestamp
         assistant = value.type == "assistant"
         by_runtime = assistant and (value.isApiErrorMessage is True or message.model == "<synthetic>")
-        pieces = pieces_of(message.content, assistant=assistant, injected=by_runtime or value.isMeta is True)
-        if not pieces and is_hollow(message.content):
+        pieces = pieces_of(content, assistant=assistant, injected=by_runtime or value.isMeta is True)
+        if not pieces and is_hollow(content):
             self._lines.report(at, "unexpected_shape")
         if not assistant or by_runtime:
-            self._record(chain, value.uuid, pieces, at, out, value.timestamp)
+            self._record(chain, uuid, pieces, at, out, stamp)
             return
-        added = self._record(chain, value.uuid, pieces, at, out, value.timestamp, message.model or "", message.id)
-        if added and message.usage is not None:
-            tokens = message.usage.window()
-            if chain.asks_tokens is not None and tokens:
-                out.append(TokensAfter(session=chain.session, round=chain.asks_tokens, tokens=tokens))
-                chain.asks_tokens = None
-            chain.usage = tokens or chain.usage
+        usage = message.usage
+        if self._record(chain, uuid, pieces, at, out, stamp, message.model or "", message.id) and usage is not None:
+            if usage.input_tokens or usage.cache_read_input_tokens or usage.cache_creation_input_tokens:
+                chain.usage = usage
+                if chain.asks_tokens is not None:
+                    out.append(TokensAfter(session=chain.session, round=chain.asks_tokens, tokens=usage.window()))
+                    chain.asks_tokens = None
 
     def _record(
         self,
@@ -168,33 +147,31 @@ class ClaudeCodeReader:
     ) -> bool:
         """Add the pieces of one entry, unless it is a further copy. An entry without pieces counts as added."""
         digest = fingerprint(pieces)
-        # The speaker's own text, where there is any, is the first piece.
-        counts = bool(pieces) and pieces[0][0] in INSPECTED_ROLES
         if uuid is None:
             chain.unnamed += 1
             uuid = f"entry-{chain.unnamed}"
         else:
             known = self._seen.get(uuid)
             if known is not None:
-                if known == digest:
-                    out.append(Duplicate(session=chain.session, key=uuid, line=at.number, counted=counts))
-                else:
-                    out.append(Conflict(session=chain.session, key=uuid, line=at.number, sha256=at.sha256))
+                self._again(chain, uuid, pieces, known == digest, at, out)
                 return False
             self._seen[uuid] = digest
         if not pieces:
             return True
+        # The speaker's own text, where there is any, is the first piece.
+        role, body, calls = pieces[0]
+        counts = role in INSPECTED_ROLES
         if counts and response is not None:
             told = self._responses.get(response)
             if told is None:
                 self._responses[response] = [digest]
             elif digest in told:
-                out.append(Duplicate(session=chain.session, key=uuid, line=at.number, counted=True))
+                self._again(chain, uuid, pieces, True, at, out)
                 return False
             else:
                 told.append(digest)
                 counts = False
-        spoken = counts or any(role != "system" for role, _, _ in pieces)
+        spoken = role != "system" or len(pieces) > 1
         sink = out
         if chain.pending is not None:
             if spoken or len(chain.pending.held) >= HELD_ITEMS_MAX:
@@ -202,16 +179,26 @@ class ClaudeCodeReader:
             else:
                 sink = chain.pending.held
         chain.turn = turn = chain.turn + 1
-        where = Where(at.number, at.start, at.raw)
-        role, text, actions = pieces[0]
-        sink.append(Message(chain.session, uuid, role, text, where, turn, counts, stamp, model, actions))
-        keys: tuple[str, ...] = (uuid,)
-        for role, text, actions in pieces[1:]:
+        sink.append(Message(chain.session, uuid, role, body, at, turn, counts, stamp, model, calls))
+        if len(pieces) == 1:
+            chain.live.append(Live(uuid, (uuid,), at.number, counts, spoken))
+            return True
+        keys = [uuid]
+        for role, body, calls in pieces[1:]:
             key = f"{uuid}.{len(keys)}"
-            sink.append(Message(chain.session, key, role, text, where, turn, False, stamp, model, actions))
-            keys += (key,)
-        chain.window.entries.append(Live(uuid, keys, at.number, counts, spoken))
+            sink.append(Message(chain.session, key, role, body, at, turn, False, stamp, model, calls))
+            keys.append(key)
+        chain.live.append(Live(uuid, tuple(keys), at.number, counts, spoken))
         return True
+
+    @staticmethod
+    def _again(chain: Chain, uuid: str, pieces: list[Piece], same: bool, at: PhysicalLine, out: list[Item]) -> None:
+        """A uuid, or a response's text, that stands in the file already."""
+        if same:
+            counts = bool(pieces) and pieces[0][0] in INSPECTED_ROLES
+            out.append(Duplicate(session=chain.session, key=uuid, line=at.number, counted=counts))
+        else:
+            out.append(Conflict(session=chain.session, key=uuid, line=at.number, sha256=at.sha256))
 
     def _agent_progress(self, value: Line, data: AgentProgress, at: PhysicalLine, out: list[Item]) -> None:
         """A sub-agent's message as its parent's file repeats it; the sub-agent's own file has it under the same uuid."""

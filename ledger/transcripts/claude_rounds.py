@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from ledger.transcripts.claude_shapes import CompactMetadata, Line
+from ledger.transcripts.claude_shapes import CompactMetadata, Line, Usage
 from ledger.transcripts.lines import PhysicalLine
-from ledger.transcripts.model import Item, Round, Share, Summary, Where, time_ms
+from ledger.transcripts.model import Item, Round, Share, Summary, time_ms
 from ledger.transcripts.window import Live, LiveWindow
 from schemas.records import SummaryState
 
@@ -37,11 +37,12 @@ class Chain:
     def __init__(self, session: str) -> None:
         self.session = session
         self.window = LiveWindow()
+        self.live = self.window.entries
         self.parents: dict[str, tuple[str | None, int]] = {}
         self.turn = 0
         self.rounds = 0
         self.unnamed = 0
-        self.usage: int | None = None
+        self.usage: Usage | None = None
         self.pending: Pending | None = None
         self.asks_tokens: str | None = None
         self._last_round: Round | None = None
@@ -87,10 +88,10 @@ class Chain:
             summarised=shares[0],
             kept=shares[1],
             unseen=shares[2],
-            tokens_before=meta.preTokens if meta and meta.preTokens is not None else self.usage,
+            tokens_before=meta.preTokens if meta and meta.preTokens is not None else self.usage and self.usage.window(),
             tokens_after=meta.postTokens if meta else None,
             time_ms=time_ms(value.timestamp),
-            where=Where(at.number, at.start, at.raw),
+            where=at,
         )
 
     def close(self, out: list[Item], told: Told | None = None) -> None:
@@ -109,6 +110,12 @@ class Chain:
         self.asks_tokens = done.id if done.tokens_after is None else None
         out.append(done)
         out.extend(pending.held)
+
+    def end(self, out: list[Item]) -> None:
+        """The file has ended. A round that still waits is told as one whose summary may yet be written."""
+        if self.pending is not None:
+            self.pending.round = msgspec.structs.replace(self.pending.round, waiting=True)
+            self.close(out)
 
     def late(self, told: Told, out: list[Item]) -> bool:
         """A summary whose round was already reported without one. The round's effect stands; the text is told."""
@@ -129,7 +136,7 @@ class Chain:
             generation=self._generation + 1,
             covers=() if late else of.summarised.keys,
             replaces=self._last_summary,
-            where=Where(told.at.number, told.at.start, told.at.raw),
+            where=told.at,
             time_ms=time_ms(told.value.timestamp),
             late=late,
         )

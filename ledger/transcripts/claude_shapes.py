@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ledger.transcripts.texts import Content, Piece, action_of, call_text, is_injected, raw_text, result_text
+from ledger.transcripts.texts import Call, Content, Piece, is_injected, raw_text, result_text
 from schemas.records import Role
 
 NOTHING = msgspec.Raw(b"")
@@ -126,34 +126,32 @@ def pieces_of(content: Content, *, assistant: bool, injected: bool) -> list[Piec
     if content is None:
         return []
     if isinstance(content, str):
-        if not content.strip():
+        if not content or content.isspace():
             return []
         role: Role = "assistant" if assistant else "user"
         return [("system" if injected or (not assistant and is_injected(content)) else role, content, ())]
     own: list[str] = []
     foreign: list[str] = []
     tools: list[Piece] = []
-    actions: list[str] = []
+    calls: list[Call] = []
     for block in content:
-        if block.type == "text":
-            if block.text and block.text.strip():
-                (foreign if injected or (not assistant and is_injected(block.text)) else own).append(block.text)
-        elif block.type in {"tool_use", "server_tool_use"}:
-            name = block.name or "tool"
-            actions.append(action_of(name, bytes(block.input)))
-            tools.append(("tool", call_text(name, bytes(block.input)), (actions[-1],)))
-        elif block.type.endswith("tool_result"):
+        kind = block.type
+        if kind == "tool_use" or kind == "server_tool_use":
+            call = Call(block.name or "tool", block.input)
+            calls.append(call)
+            tools.append(("tool", call, (call,)))
+        elif kind.endswith("tool_result"):
             result = result_text(block.content)
-            if result.strip():
+            if result and not result.isspace():
                 tools.append(("tool", result, ()))
-        elif block.text and block.text.strip():
-            own.append(block.text)
-    pieces: list[Piece] = []
+        elif (text := block.text) and not text.isspace():
+            theirs = kind == "text" and (injected or (not assistant and is_injected(text)))
+            (foreign if theirs else own).append(text)
     if own:
-        pieces.append(("assistant" if assistant else "user", "\n\n".join(own), tuple(actions)))
+        tools.insert(0, ("assistant" if assistant else "user", "\n\n".join(own), tuple(calls)))
     if foreign:
-        pieces.append(("system", "\n\n".join(foreign), ()))
-    return pieces + tools
+        tools.insert(1 if own else 0, ("system", "\n\n".join(foreign), ()))
+    return tools
 
 
 def is_hollow(content: Content) -> bool:

@@ -17,6 +17,7 @@ elsewhere a message is named by its ordinal among the session's messages, and a 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
@@ -33,8 +34,8 @@ from ledger.transcripts.codex_shapes import (
     spawn_of,
     summary_in,
 )
-from ledger.transcripts.decoding import DECODE_FAULTS, LineDecoder
 from ledger.transcripts.formats import Fields, Format, text_field
+from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import (
     INSPECTED_ROLES,
@@ -46,10 +47,9 @@ from ledger.transcripts.model import (
     Round,
     Share,
     Summary,
-    Where,
     time_ms,
 )
-from ledger.transcripts.texts import Piece, action_of, call_text, fingerprint, summary_state, text_of
+from ledger.transcripts.texts import Piece, fingerprint, summary_state, text_of
 from ledger.transcripts.window import Live, LiveWindow
 
 KEPT_BYTES_WITHOUT_HISTORY = 80_000
@@ -76,16 +76,16 @@ class _Meta(msgspec.Struct):
     time_ms: int | None
 
 
-class CodexReader:
+class CodexReader(JsonlReader[Line]):
     """Reads one rollout."""
 
     def __init__(self) -> None:
-        self._lines = LineDecoder(Line, READ_TYPES.__contains__, lambda value: bool(value.type) and value.payload is not None)
-        self._decode = self._lines.decode
+        super().__init__(Line, READ_TYPES.__contains__, lambda value: bool(value.type) and value.payload is not None)
         self._metas: dict[str, _Meta] = {}
         self._first: _Meta | None = None
         self._session = ""
         self._window = LiveWindow()
+        self._live = self._window.entries
         self._seen: dict[str, int] = {}
         self._window_ids: set[str] = set()
         self._turn = 0
@@ -93,37 +93,17 @@ class CodexReader:
         self._rounds = 0
         self._tokens: int | None = None
         self._model = ""
-        self._pending: Round | None = None
+        self._pending: tuple[Summary, Round] | None = None
         self._event_expected = False
         self._event: tuple[PhysicalLine, str | None, int] | None = None
         self._last_summary: str | None = None
         self._generation = 0
 
-    def feed(self, line: PhysicalLine) -> list[Item]:
-        """What this line completes."""
-        out: list[Item] = []
-        try:
-            value = self._decode(line.raw)
-        except DECODE_FAULTS as error:
-            for value, at in self._lines.mend(line, error):
-                self._entry(value, at, out)
-        else:
-            if self._lines.waiting:
-                self._lines.give_up()
-            self._entry(value, line, out)
-        if self._lines.unread:
-            out += self._lines.take_unread()
-        return out
-
-    def finish(self) -> list[Item]:
-        """Settle what waits: a round without a token count or event, an event without its line."""
-        out: list[Item] = []
-        self._lines.give_up()
-        out += self._lines.take_unread()
-        self._settle(out)
+    def _end(self, out: list[Item]) -> None:
+        """A round with which the file ends, whose token count, event or line may still be written; an event without its line."""
+        self._settle(out, waiting=True)
         if self._event is not None:
-            self._event_alone(self._event, out)
-        return out
+            self._event_alone(*self._event, out)
 
     def _entry(self, value: Line, at: PhysicalLine, out: list[Item]) -> None:
         kind, payload = value.type, value.payload
@@ -165,8 +145,6 @@ class CodexReader:
 
     def _open(self, value: Line, at: PhysicalLine, out: list[Item]) -> str:
         """The session of this file, opened with its first entry, when the header lines have all been seen."""
-        if self._session:
-            return self._session
         first = self._first
         if first is None:
             first = _Meta(f"unnamed-{at.sha256[:24]}", None, None, "", "", time_ms(value.timestamp))
@@ -197,39 +175,41 @@ class CodexReader:
         if kind == "message":
             self._messages += 1
             pieces = pieces_of(payload.role or "", payload.content)
-            if not pieces and is_hollow(payload.content):
+            if pieces:
+                self._record(value, own_id or f"{self._messages}", pieces, at, out, named=own_id is not None)
+            elif is_hollow(payload.content):
                 self._lines.report(at, "unexpected_shape")
-            self._record(value, own_id or f"{self._messages}", pieces, at, out, named=own_id is not None)
-        elif kind == "agent_message":
-            text = text_of(payload.content)
-            if text.strip():
-                self._record(value, own_id or self._ordinal(), [("system", text, ())], at, out, named=own_id is not None)
         elif kind in _CALLS:
-            name, arguments = call_of(kind, payload)
+            call = call_of(kind, payload)
             native = own_id or payload.call_id
-            piece: Piece = ("tool", call_text(name, arguments), (action_of(name, arguments),))
-            self._record(value, native or self._ordinal(), [piece], at, out, named=native is not None)
+            self._record(value, native or self._ordinal(), (("tool", call, (call,)),), at, out, named=native is not None)
         elif kind in _OUTPUTS:
             text = output_text(payload.output)
-            if payload.output is msgspec.UNSET and kind != "tool_search_output":
+            if text and not text.isspace():
+                native = own_id or (payload.call_id and f"{payload.call_id}:output")
+                self._record(value, native or self._ordinal(), (("tool", text, ()),), at, out, named=bool(native))
+            elif payload.output is msgspec.UNSET and kind != "tool_search_output":
                 self._lines.report(at, "unexpected_shape")
-            native = own_id or (payload.call_id and f"{payload.call_id}:output")
-            if text.strip():
-                self._record(value, native or self._ordinal(), [("tool", text, ())], at, out, named=bool(native))
+        elif kind == "agent_message":
+            text = text_of(payload.content)
+            if text and not text.isspace():
+                self._record(value, own_id or self._ordinal(), (("system", text, ()),), at, out, named=own_id is not None)
         elif kind not in _SILENT and payload.has_words():
             self._lines.report(at, "unknown_type")
 
     def _ordinal(self) -> str:
         return f"entry-{self._turn + 1}"
 
-    def _record(self, value: Line, native: str, pieces: list[Piece], at: PhysicalLine, out: list[Item], *, named: bool) -> None:
+    def _record(
+        self, value: Line, native: str, pieces: Sequence[Piece], at: PhysicalLine, out: list[Item], *, named: bool
+    ) -> None:
         """Add the pieces of one entry, unless its own id was seen before."""
-        if not pieces:
-            return
-        self._settle(out)
-        session = self._open(value, at, out)
+        if self._pending is not None:
+            self._settle(out)
+        session = self._session or self._open(value, at, out)
         digest = fingerprint(pieces)
-        counts = pieces[0][0] in INSPECTED_ROLES
+        role, body, calls = pieces[0]
+        counts = role in INSPECTED_ROLES
         if named:
             known = self._seen.get(native)
             if known is not None:
@@ -239,18 +219,21 @@ class CodexReader:
                     out.append(Conflict(session=session, key=native, line=at.number, sha256=at.sha256))
                 return
             self._seen[native] = digest
-        self._turn += 1
-        where = Where(at.number, at.start, at.raw)
-        keys: list[str] = []
-        for role, text, actions in pieces:
-            key = f"{native}.{len(keys)}" if keys else native
-            model = self._model if role == "assistant" else ""
-            out.append(
-                Message(session, key, role, text, where, self._turn, counts and not keys, value.timestamp, model, actions)
-            )
+        self._turn = turn = self._turn + 1
+        stamp, model = value.timestamp, self._model if role == "assistant" else ""
+        out.append(Message(session, native, role, body, at, turn, counts, stamp, model, calls))
+        if len(pieces) == 1 and role != "user":
+            self._live.append(Live(native, (native,), at.number, counts, True, digest))
+            return
+        keys = [native]
+        for role, body, calls in pieces[1:]:
+            key = f"{native}.{len(keys)}"
+            out.append(Message(session, key, role, body, at, turn, False, stamp, "", calls))
             keys.append(key)
-        size = sum(len(text.encode("utf-8", "replace")) for _, text, _ in pieces) if pieces[0][0] == "user" else 0
-        self._window.add(Live(native, tuple(keys), at.number, counts, True, digest, size))
+        size = 0
+        if pieces[0][0] == "user":
+            size = sum(len(body.encode("utf-8", "replace")) for _, body, _ in pieces if isinstance(body, str))
+        self._live.append(Live(native, tuple(keys), at.number, counts, True, digest, size))
 
     # --- rounds --------------------------------------------------------------------------------------------------------------
 
@@ -263,21 +246,23 @@ class CodexReader:
             return
         self._tokens = usage.total_tokens
         if self._pending is not None:
-            self._pending = msgspec.structs.replace(self._pending, tokens_after=usage.total_tokens)
+            summary, done = self._pending
+            self._pending = summary, msgspec.structs.replace(done, tokens_after=usage.total_tokens)
 
     def _compacted_event(self, value: Line, at: PhysicalLine, out: list[Item]) -> None:
         if self._event_expected:
             self._event_expected = False
             if self._pending is not None:
-                self._pending = msgspec.structs.replace(self._pending, summary_line=at.number)
+                summary, done = self._pending
+                self._pending = summary, msgspec.structs.replace(done, summary_line=at.number)
                 self._settle(out)
         elif self._event is None:
-            self._event = (at, value.timestamp, len(self._window.entries))
+            self._event = (at, value.timestamp, len(self._live))
 
     def _compacted(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
         self._settle(out)
-        session = self._open(value, at, out)
         self._event_expected, self._event = self._event is None, None
+        session = self._session or self._open(value, at, out)
         history = payload.replacement_history
         kept = self._kept(history)
         shares = self._window.cut(lambda entry: entry.native in kept, lambda _: False)
@@ -286,33 +271,29 @@ class CodexReader:
         state = summary_state(text, opaque=opaque)
         self._rounds += 1
         round_id = self._round_id(payload.window_id)
-        summary = f"summary-{round_id}"
         moment = time_ms(value.timestamp)
-        where = Where(at.number, at.start, at.raw)
-        out.append(
-            Summary(
-                session=session,
-                key=summary,
-                round=round_id,
-                state=state,
-                text=text,
-                generation=self._generation + 1,
-                covers=shares[0].keys,
-                replaces=self._last_summary,
-                where=where,
-                time_ms=moment,
-            )
+        summary = Summary(
+            session=session,
+            key=f"summary-{round_id}",
+            round=round_id,
+            state=state,
+            text=text,
+            generation=self._generation + 1,
+            covers=shares[0].keys,
+            replaces=self._last_summary,
+            where=at,
+            time_ms=moment,
         )
-        self._last_summary = summary if state == "text" else None
+        self._last_summary = summary.key if state == "text" else None
         self._generation = self._generation + 1 if state == "text" else 0
-        self._pending = Round(
+        done = Round(
             session=session,
             id=round_id,
             ordinal=self._rounds,
             turn=self._turn,
             trigger=None,
             boundary_line=at.number,
-            summary=summary,
+            summary=summary.key,
             summary_line=None,
             state=state,
             summarised=shares[0],
@@ -320,8 +301,9 @@ class CodexReader:
             unseen=shares[2],
             tokens_before=self._tokens,
             time_ms=moment,
-            where=where,
+            where=at,
         )
+        self._pending = summary, done
         self._tokens = None
 
     def _round_id(self, window_id: str | int | None) -> str:
@@ -355,18 +337,17 @@ class CodexReader:
                 kept.add(entry.native)
         return kept
 
-    def _settle(self, out: list[Item]) -> None:
+    def _settle(self, out: list[Item], *, waiting: bool = False) -> None:
         """Report the round that waited for its token count and its event."""
         if self._pending is not None:
-            out.append(self._pending)
+            summary, done = self._pending
             self._pending = None
+            out += (summary, msgspec.structs.replace(done, waiting=True) if waiting else done)
 
-    def _event_alone(self, event: tuple[PhysicalLine, str | None, int], out: list[Item]) -> None:
+    def _event_alone(self, at: PhysicalLine, stamp: str | None, before: int, out: list[Item]) -> None:
         """A compaction of which only the event is left: a round without a summary. What came later stays in the window."""
-        at, stamp, before = event
-        self._event = None
-        session = self._open(Line(timestamp=stamp), at, out)
-        late = {entry.native for entry in self._window.entries[before:]}
+        session = self._session or self._open(Line(timestamp=stamp), at, out)
+        late = {entry.native for entry in self._live[before:]}
         shares = self._window.cut(lambda entry: entry.native in late, lambda _: False)
         self._rounds += 1
         out.append(
@@ -385,7 +366,8 @@ class CodexReader:
                 unseen=Share(),
                 tokens_before=self._tokens,
                 time_ms=time_ms(stamp),
-                where=Where(at.number, at.start, at.raw),
+                where=at,
+                waiting=not late,
             )
         )
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from ledger.transcripts.texts import SUMMARY_HEADS, Block, Content, Piece, Result, is_injected, result_text, text_of
+from ledger.transcripts.texts import SUMMARY_HEADS, Block, Call, Content, Piece, Result, is_injected, result_text, text_of
 from schemas.records import Role
+
+
+NOTHING = msgspec.Raw(b"")
+"""A field that is not there."""
 
 
 class HistoryItem(msgspec.Struct, gc=False):
@@ -26,9 +30,9 @@ class Payload(msgspec.Struct, gc=False):
     content: Content = None
     name: str | None = None
     call_id: str | None = None
-    arguments: msgspec.Raw = msgspec.Raw(b"")
-    input: msgspec.Raw = msgspec.Raw(b"")
-    action: msgspec.Raw = msgspec.Raw(b"")
+    arguments: msgspec.Raw = NOTHING
+    input: msgspec.Raw = NOTHING
+    action: msgspec.Raw = NOTHING
     output: Result | msgspec.UnsetType = msgspec.UNSET
     info: msgspec.Raw = msgspec.Raw(b"")
     source: msgspec.Raw = msgspec.Raw(b"")
@@ -110,9 +114,10 @@ def pieces_of(role: str, content: Content) -> list[Piece]:
     own: list[str] = []
     foreign: list[str] = []
     for block in content or ():
-        if block.text and block.text.strip():
-            injected = role not in {"user", "assistant"} or (role == "user" and is_injected(block.text))
-            (foreign if injected else own).append(block.text)
+        text = block.text
+        if text and not text.isspace():
+            injected = role != "assistant" and (role != "user" or is_injected(text))
+            (foreign if injected else own).append(text)
     pieces: list[Piece] = []
     if own:
         speaker: Role = "assistant" if role == "assistant" else "user"
@@ -129,22 +134,13 @@ def is_hollow(content: Content) -> bool:
     )
 
 
-def call_of(kind: str, payload: Payload) -> tuple[str, bytes]:
-    """Name and arguments of a tool call. Arguments that are JSON inside a string are taken out of it."""
+def call_of(kind: str, payload: Payload) -> Call:
+    """A tool call. One of a kind of its own has no name but that."""
     name = payload.name or kind.removesuffix("_call")
-    raw = bytes(payload.arguments) or bytes(payload.input) or bytes(payload.action)
-    try:
-        inner = _string.decode(raw)
-    except msgspec.DecodeError:
-        return name, raw
-    data = inner.encode("utf-8", "replace")
-    if inner.lstrip().startswith("{"):
-        try:
-            msgspec.json.decode(data)
-            return name, data
-        except (msgspec.DecodeError, RecursionError):
-            pass
-    return name, raw
+    for raw in (payload.arguments, payload.input):
+        if raw is not NOTHING:
+            return Call(name, raw)
+    return Call(name, payload.action)
 
 
 def output_text(output: Result | msgspec.UnsetType) -> str:

@@ -101,6 +101,9 @@ def split_objects(data: bytes) -> list[tuple[int, int]]:
 class LineDecoder(Generic[T]):
     """Decodes the lines of one file into `shape`, mending where it can.
 
+    A reader calls `decode` itself, and then `mend` with what that raised, or `give_up` where something was waiting. Faults
+    gather in `unread`, for the reader to take out.
+
     `matters(type)` says whether a line of that type holds anything the reader uses: another one with unforeseen fields is no
     fault. `is_record(value)` says whether a value found behind a break is a record and not a part of one.
     """
@@ -113,24 +116,6 @@ class LineDecoder(Generic[T]):
         self._waiting_bytes = 0
         self._tries = 0
         self.unread: list[Unread] = []
-
-    def feed(self, line: PhysicalLine) -> list[tuple[T, PhysicalLine]]:
-        """The objects that this line completes, each with the bytes it stands on. Faults are added to `unread`.
-
-        A reader in a hurry calls `decode` itself, and `mend` with what that raised, or `give_up` where something was waiting.
-        """
-        try:
-            value = self.decode(line.raw)
-        except DECODE_FAULTS as error:
-            return self.mend(line, error)
-        if self.waiting:
-            self.give_up()
-        return [(value, line)]
-
-    def take_unread(self) -> list[Unread]:
-        """The faults found since the last call."""
-        unread, self.unread = self.unread, []
-        return unread
 
     def report(self, line: PhysicalLine, reason: str) -> None:
         """Name a line of which something could not be read."""

@@ -32,6 +32,10 @@ class UnsupportedTranscript(LedgerError):
 class Reader(Protocol):
     """Reads one file, line by line, and yields neutral items. It holds ids and digests, never the texts of the whole file."""
 
+    def read(self, lines: Iterable[PhysicalLine]) -> Iterator[Item]:
+        """What these lines complete, one after the other."""
+        ...
+
     def feed(self, line: PhysicalLine) -> Iterable[Item]:
         """What this line completes."""
         ...

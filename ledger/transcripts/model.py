@@ -6,12 +6,12 @@ A summary stands directly before its round; whatever was written between a bound
 
 from __future__ import annotations
 
-import hashlib
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from ledger.transcripts.lines import without_break
+from ledger.transcripts.lines import PhysicalLine as Where
+from ledger.transcripts.texts import Call
 from schemas.records import Role, SummaryState
 
 INSPECTED_ROLES: frozenset[str] = frozenset({"user", "assistant"})
@@ -34,29 +34,6 @@ def time_ms(stamp: str | None) -> int | None:
         return None
 
 
-class Where(msgspec.Struct, frozen=True, gc=False):
-    """The bytes of an entry: on `line` (from 1), from offset `byte_start` of the file. It is hashed when that is asked for."""
-
-    line: int
-    byte_start: int
-    raw: bytes
-
-    @property
-    def data(self) -> bytes:
-        """The bytes themselves, without a line break behind them."""
-        return without_break(self.raw)
-
-    @property
-    def byte_end(self) -> int:
-        """Offset behind the last byte."""
-        return self.byte_start + len(self.data)
-
-    @property
-    def sha256(self) -> str:
-        """SHA-256 of the bytes `[byte_start, byte_end)`."""
-        return hashlib.sha256(self.data).hexdigest()
-
-
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """A session is seen for the first time. `scope` is read from the file alone and never changes afterwards."""
 
@@ -73,20 +50,31 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 class Message(msgspec.Struct, frozen=True, gc=False):
     """One piece of one entry: what a person, the agent, a tool or the runtime put into the window.
 
-    `key` names it inside its session: the entry's native id, with `.n` for its second and later pieces. `turn` is the ordinal
-    of its entry among the session's entries in this file, from 1. `counted` marks what `inspect` counts as a message.
+    `key` names it inside its session: the entry's native id, with `.n` for its second and later pieces. `body` is its text, or
+    a tool call whose text is made when it is asked for. `turn` is the ordinal of its entry among the session's entries in this
+    file, from 1. `counted` marks what `inspect` counts as a message. `calls` are the tool calls that it made.
     """
 
     session: str
     key: str
     role: Role
-    text: str
+    body: str | Call
     where: Where
     turn: int
     counted: bool = False
     stamp: str | None = None
     model: str = ""
-    actions: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The words; a tool call is its compact JSON."""
+        return self.body if isinstance(self.body, str) else self.body.text
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """A label for each call, as `Edit src/app.py`."""
+        return tuple(call.action for call in self.calls)
 
     @property
     def time_ms(self) -> int | None:
@@ -125,7 +113,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     """One compaction. `summarised`, `kept` and `unseen` together are exactly the entries that were live at the boundary.
 
     `unseen` were neither kept nor in front of the summariser. `turn` is the ordinal of the last entry before the boundary.
-    `native` says whether `id` is the boundary's own or the round's ordinal.
+    `waiting` marks one with which the file ends, so that its summary, or what else belongs to it, may still be written. What
+    comes behind it stands behind that boundary.
     """
 
     session: str
@@ -144,6 +133,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     tokens_after: int | None = None
     time_ms: int | None = None
     where: Where | None = None
+    waiting: bool = False
 
 
 class TokensAfter(msgspec.Struct, frozen=True, kw_only=True):

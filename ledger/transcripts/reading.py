@@ -46,10 +46,7 @@ class Transcript:
     def items(self) -> Iterator[Item]:
         """Everything the file says, in order; at its end, whatever had waited."""
         reader = self.format.reader()
-        feed = reader.feed
-        for line in lines_of(self._file, self._limit):
-            if found := feed(line):
-                yield from found
+        yield from reader.read(lines_of(self._file, self._limit))
         yield from reader.finish()
 
     def close(self) -> None:

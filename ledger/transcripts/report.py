@@ -103,7 +103,7 @@ class Report:
     def _late(self, item: Summary) -> None:
         done = self._rounds.get((item.session, item.round))
         if item.late and done is not None:
-            line = item.where.line if item.where else None
+            line = item.where.number if item.where else None
             self._rounds[item.session, item.round] = msgspec.structs.replace(done, state=item.state, summary_line=line)
 
     def result(self) -> InspectReport:

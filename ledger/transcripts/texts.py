@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -10,9 +12,6 @@ from schemas.records import Role, SummaryState
 
 ACTION_CHARS_MAX = 160
 """An action is a label for a person: its first line, cut here."""
-
-Piece = tuple[Role, str, tuple[str, ...]]
-"""Role, text and actions of one piece of an entry."""
 
 
 class TextBlock(msgspec.Struct, gc=False):
@@ -39,6 +38,7 @@ class Block(msgspec.Struct, gc=False):
 
 _result = msgspec.json.Decoder(Result)
 _string = msgspec.json.Decoder(str)
+_anything = msgspec.json.Decoder(Any)
 
 Content = str | list[Block] | None
 
@@ -83,7 +83,7 @@ def text_of(content: Content) -> str:
     return "\n".join(block.text for block in content if block.text)
 
 
-# --- Actions -----------------------------------------------------------------------------------------------------------------
+# --- Tool calls --------------------------------------------------------------------------------------------------------------
 
 _NONE = msgspec.Raw(b"")
 
@@ -106,27 +106,62 @@ class _Arguments(msgspec.Struct, gc=False):
 _arguments = msgspec.json.Decoder(_Arguments)
 
 
-def call_text(name: str, arguments: bytes) -> str:
-    """The compact JSON of a tool call."""
-    body = compact_json(arguments) if arguments else "null"
-    return f'{{"tool":{msgspec.json.encode(name).decode()},"input":{body}}}'
+class Call(msgspec.Struct, frozen=True, gc=False):
+    """A tool call: its name, and its arguments as they stand in the file. Most are never looked at closer."""
+
+    name: str
+    raw: msgspec.Raw
+
+    @property
+    def arguments(self) -> bytes:
+        """The arguments; JSON inside a string is taken out of it."""
+        data = bytes(self.raw)
+        if data[:1] != b'"':
+            return data
+        try:
+            inner = _string.decode(data)
+            if inner.lstrip().startswith("{"):
+                _anything.decode(inner)
+                return inner.encode("utf-8", "replace")
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            pass
+        return data
+
+    @property
+    def text(self) -> str:
+        """The compact JSON of the call, as it is recorded."""
+        arguments = self.arguments
+        body = compact_json(arguments) if arguments else "null"
+        return f'{{"tool":{msgspec.json.encode(self.name).decode()},"input":{body}}}'
+
+    @property
+    def action(self) -> str:
+        """`Edit src/app.py`, `Bash cargo test`: the tool, and what it was pointed at."""
+        try:
+            fields = msgspec.structs.astuple(_arguments.decode(self.arguments))
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            return self.name
+        for raw in fields:
+            if raw is not _NONE:
+                try:
+                    target = _string.decode(raw)
+                except msgspec.DecodeError:
+                    target = compact_json(bytes(raw))
+                first = target.strip().split("\n", 1)[0]
+                return f"{self.name} {first}"[:ACTION_CHARS_MAX]
+        return self.name
+
+    def print(self) -> int:
+        """Equal for calls of equal text, unless a writer put blanks in uncommon places. A hash of this run of the interpreter."""
+        data = bytes(self.raw)
+        if b'": ' in data or b"\n" in data or b"\\u" in data:
+            return hash((self.name, compact_json(data).encode("utf-8", "replace")))
+        return hash((self.name, data))
 
 
-def action_of(name: str, arguments: bytes) -> str:
-    """`Edit src/app.py`, `Bash cargo test`: the tool, and what it was pointed at."""
-    try:
-        fields = msgspec.structs.astuple(_arguments.decode(arguments))
-    except msgspec.DecodeError:
-        return name
-    for raw in fields:
-        if raw is not _NONE:
-            try:
-                target = _string.decode(raw)
-            except msgspec.DecodeError:
-                target = compact_json(bytes(raw))
-            first = target.strip().split("\n", 1)[0]
-            return f"{name} {first}"[:ACTION_CHARS_MAX]
-    return name
+Body = str | Call
+Piece = tuple[Role, Body, tuple[Call, ...]]
+"""Role, text and calls of one piece of an entry. Of a tool call the text is made when it is asked for."""
 
 
 # --- Injected text -----------------------------------------------------------------------------------------------------------
@@ -227,8 +262,9 @@ def summary_state(text: str, *, opaque: bool = False, error: bool = False) -> Su
     return "text"
 
 
-def fingerprint(pieces: list[Piece]) -> int:
+def fingerprint(pieces: Sequence[Piece]) -> int:
     """Decides whether a repeated id repeats its role and text. The interpreter's keyed hash: only ever compared in one run."""
     if len(pieces) == 1:
-        return hash(pieces[0][:2])
-    return hash(tuple([(role, text) for role, text, _ in pieces]))
+        role, body, _ = pieces[0]
+        return hash((role, body)) if isinstance(body, str) else body.print()
+    return hash(tuple([fingerprint((piece,)) for piece in pieces]))

@@ -132,9 +132,9 @@ class RecordMaker:
         return Source(
             publisher=self._publisher,
             path=self._path,
-            line=where.line,
-            byte_start=where.byte_start,
-            byte_end=where.byte_end,
+            line=where.number,
+            byte_start=where.start,
+            byte_end=where.end,
             sha256=where.sha256,
         )
 
@@ -190,7 +190,7 @@ class RecordMaker:
         if text is not None and not _fits(text):
             # Half a summary would be judged as if the rest had been lost; one that cannot be recorded is unknown instead.
             state, text = "opaque", None
-            line = item.where.line if item.where else 0
+            line = item.where.number if item.where else 0
             self._unread.append(
                 UnreadLine(line=line, reason="summary_too_large", sha256=item.where.sha256 if item.where else "")
             )

@@ -40,7 +40,7 @@ class LiveWindow:
         groups: tuple[list[Live], list[Live], list[Live]] = ([], [], [])
         for entry in self.entries:
             groups[1 if kept(entry) else 2 if unseen(entry) else 0].append(entry)
-        self.entries = groups[1]
+        self.entries[:] = groups[1]
         return share(groups[0]), share(groups[1]), share(groups[2])
 
 

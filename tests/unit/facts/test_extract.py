@@ -11,7 +11,10 @@ from ledger.facts import EXTRACTOR, check, extract, grounded, seed_sentences, se
 from ledger.facts.salience import FACTS_MAX, SHORT_TOOL_FACTS, TOOL_FACTS_MAX
 from schemas.records import Role
 
-TEXT = "Never reuse a number. Budget: 12.5k EUR until 4 December 2026 at noon; ask Ines about SN-77120. | a | b |\n|---|---|\n| x | 38 ms |"
+TEXT = (
+    "Never reuse a number. Budget: 12.5k EUR until 4 December 2026 at noon; ask Ines about SN-77120.\n"
+    "| a | b |\n|---|---|\n| x | 38 ms |"
+)
 
 
 def test_extract_facts_are_grounded_in_their_text() -> None:

@@ -12,20 +12,66 @@ from schemas.facts import Fact
 @pytest.mark.parametrize(
     "name",
     [
-        "SN-77120", "14-C", "KR-7", "ord-88121", "F-2026", "exp-2026-b", "P4", "invoice_lines", "MAX_RETRIES", "getUserName", "9f2c11e",
-        "service-a/docs/SETUP.md", "infra/", "/cart", "~/.config/app.toml", "index.html", ".env", "fit_curve.py:12", "--dry-run", "v1.2.3",
-        "2.1.7", "api.example.com", "localhost:8080", "https://example.com/a?b=1", "10.0.0.1", "a@example.com", "0042", "#342", "std::vector",
-        "d8d63886-b7b9-4d7e-8c86-930109b86579", "gemini-2.5-flash", "2738948818",
+        "SN-77120",
+        "14-C",
+        "KR-7",
+        "ord-88121",
+        "F-2026",
+        "exp-2026-b",
+        "P4",
+        "invoice_lines",
+        "MAX_RETRIES",
+        "getUserName",
+        "9f2c11e",
+        "service-a/docs/SETUP.md",
+        "infra/",
+        "/cart",
+        "~/.config/app.toml",
+        "index.html",
+        ".env",
+        "fit_curve.py:12",
+        "--dry-run",
+        "v1.2.3",
+        "2.1.7",
+        "api.example.com",
+        "localhost:8080",
+        "https://example.com/a?b=1",
+        "10.0.0.1",
+        "a@example.com",
+        "0042",
+        "#342",
+        "std::vector",
+        "d8d63886-b7b9-4d7e-8c86-930109b86579",
+        "gemini-2.5-flash",
+        "2738948818",
     ],
-)  # fmt: skip
+)
 def test_identifier_shapes_are_recognised(name: str) -> None:
     assert classify(name)
 
 
 @pytest.mark.parametrize(
     "word",
-    ["word", "Word", "GitHub", "PostgreSQL", "and/or", "read/write", "20-minute", "5-day", "up-to-date", "3.5", "10%", "e.g", "km/h", "req/s", "UTF-8", "p99", "NIP"],
-)  # fmt: skip
+    [
+        "word",
+        "Word",
+        "GitHub",
+        "PostgreSQL",
+        "and/or",
+        "read/write",
+        "20-minute",
+        "5-day",
+        "up-to-date",
+        "3.5",
+        "10%",
+        "e.g",
+        "km/h",
+        "req/s",
+        "UTF-8",
+        "p99",
+        "NIP",
+    ],
+)
 def test_identifier_is_no_ordinary_word_or_measure(word: str) -> None:
     assert not classify(word)
 

@@ -59,13 +59,18 @@ def test_statement_bound_is_no_negation_f2() -> None:
         ("The lid was not read.", "Lid unread.", "equivalent", "kept"),
         ("Enable tracing on the gateway.", "Disable tracing on the gateway.", "inverted", "inverted"),
         ("Enable tracing and start the worker.", "Disable tracing and stop the worker.", "inverted", "inverted"),
-        ("The staging database must not be dropped before the audit.", "The staging database may be dropped before the audit.", "inverted", "inverted"),
+        (
+            "The staging database must not be dropped before the audit.",
+            "The staging database may be dropped before the audit.",
+            "inverted",
+            "inverted",
+        ),
         ("Do not restart the job without approval.", "Restart the job only with approval.", "equivalent", "kept"),
         ("Run the linter before every commit.", "Run the linter after every commit.", "changed", "n/a"),
         ("Inform Marta about the outage.", "Inform Jonas about the outage.", "changed", "n/a"),
         ("Delete the old index.", "Something else entirely happened.", "missing", "n/a"),
     ],
-)  # fmt: skip
+)
 def test_statement_outcome_follows_sense_not_words_f2(source: str, summary: str, outcome: str, polarity: str) -> None:
     found = survival(facts(source)[0], SummaryText(summary))
     assert (found.outcome, found.polarity) == (outcome, polarity)

@@ -36,7 +36,7 @@ def test_message_keeps_text_time_model_and_place() -> None:
     line = assistant("a1", "Set to 0.2 mm.", message={"model": "m-1", "id": "r1"}, timestamp="2026-10-05T08:01:02.345Z")
     said = messages(read(user("u1", "Tolerance?"), line))[1]
     assert (said.session, said.key, said.role, said.text, said.model) == ("S", "a1", "assistant", "Set to 0.2 mm.", "m-1")
-    assert (said.time_ms, said.where.line, said.turn) == (1791187262345, 2, 2)
+    assert (said.time_ms, said.where.number, said.turn) == (1791187262345, 2, 2)
 
 
 @pytest.mark.parametrize("stamp", [None, "yesterday", "2026-13-40T00:00:00Z", ""])

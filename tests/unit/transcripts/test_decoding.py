@@ -29,9 +29,9 @@ def test_two_whole_objects_on_one_line_are_read_without_a_fault() -> None:
     assert report(items).reading == "complete"
     first, second = messages(items)[1:]
     data = as_bytes([U1, dumped(A1) + dumped(U2)])
-    assert json.loads(data[second.where.byte_start : second.where.byte_end])["uuid"] == "u2"
-    assert (first.where.line, second.where.line) == (2, 2)
-    assert first.where.byte_end == second.where.byte_start
+    assert json.loads(data[second.where.start : second.where.end])["uuid"] == "u2"
+    assert (first.where.number, second.where.number) == (2, 2)
+    assert first.where.end == second.where.start
 
 
 def test_broken_object_before_a_whole_one_is_reported_and_the_whole_one_saved() -> None:
