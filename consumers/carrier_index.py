@@ -9,8 +9,9 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ from ledger.log import ALERTS, DECISIONS, LogIdentity
 from ledger.state import Draft, R, Rows, Table
 from schemas.ids import digest
 
-FORMAT = 1
-"""Version of the row shapes. Another one in a file means: rebuild, for rows are a cache of the log."""
+FORMAT = 2
+"""Version of the row shapes and places. Another one in a file means: rebuild, for rows are a cache of the log."""
 
 HASH_BYTES = 16
 ROWS, PROGRESS, HASHES, LOCATORS = "rows", "progress", "hashes", "locators"
@@ -97,7 +98,7 @@ class StoredRows:
 
     def get(self, table: Table[R], key: bytes) -> R | None:
         """The row, or None. Raises `IndexDamaged`, or `LogUnavailable`."""
-        full = self._scope + table.prefix + key
+        full = self._scope + table.place(key)
         if full in self._cache:
             cached: R | None = self._cache[full]
             return cached
@@ -113,21 +114,27 @@ class StoredRows:
 
     def walk(self, table: Table[R], group: bytes, start: bytes = b"") -> Iterator[tuple[bytes, R]]:
         """Rows of the group in key order. Raises `IndexDamaged`, or `LogUnavailable`."""
-        prefix = self._scope + table.prefix
-        wanted = prefix + group
+        shelf = table.shelf
+        across = shelf is not None and len(group) < shelf.lead
+        if shelf is not None and across:
+            wanted, place = self._scope + shelf.mark + group, self._scope + shelf.mark + max(group, start[: shelf.lead])
+        else:
+            wanted, place = self._scope + table.place(group), self._scope + table.place(max(group, start))
         with self._txn.cursor(db=self._rows.part) as cursor:
-            place: bytes | None = prefix + max(group, start)
-            while place is not None:
+            step: Callable[[], bool] = partial(cursor.set_range, place)
+            while True:
                 try:
-                    found = cursor.set_range(place) if place else cursor.next()
-                    full = bytes(cursor.key()) if found else b""
-                    row = table.decode(self._rows.read(self._txn, full, cursor.value())) if full.startswith(wanted) else None
+                    full = bytes(cursor.key()) if step() else b""
+                    step = cursor.next
+                    if not full.startswith(wanted):
+                        return
+                    key = table.key_at(full[len(self._scope) :])
+                    if key is None or key < start:
+                        continue
+                    row = table.decode(self._rows.read(self._txn, full, cursor.value()))
                 except ROW_FAULTS as error:
                     raise self._fault(error) from error
-                if row is None:
-                    return
-                yield full[len(prefix) :], row
-                place = b""
+                yield key, row
 
     def _fault(self, error: Exception) -> LedgerError:
         """A fault of the store, told as one, so that nobody takes it for an error of the fold, which is put on record."""
@@ -206,7 +213,7 @@ class Batch:
         changes: list[tuple[bytes, Any]] = []
         for ordinal, draft in self._drafts.values():
             scope = ordinal.to_bytes(4, "big")
-            changes.extend((scope + table.prefix + key, row) for table, key, row in draft.changes())
+            changes.extend((scope + table.place(key), row) for table, key, row in draft.changes())
         changes.sort(key=lambda change: change[0])
         for number, (full, row) in enumerate(changes, 1):
             if not number % TOUCHES:

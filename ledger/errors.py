@@ -37,6 +37,19 @@ class LogClosed(LogUnavailable):
     """The log was closed before the call."""
 
 
+class AppendUnfinished(LogUnavailable):
+    """An append over a network ended before all of its entries were acknowledged (L8).
+
+    `positions` has for each entry where it stands, or None; `unknown` are the numbers of entries that were sent and not answered:
+    they may come to stand in the log.
+    """
+
+    def __init__(self, message: str, *, positions: tuple[object, ...], unknown: tuple[int, ...], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.positions = positions
+        self.unknown = unknown
+
+
 class LogDamaged(LedgerError):
     """What stands in the log is not what was written there: damage, truncation, replacement, or an edit (P1, P8)."""
 

@@ -62,6 +62,18 @@ def mask(text: str) -> str:
     return b"".join(pieces).decode("utf-8", "surrogatepass")
 
 
+def masked_places(text: str) -> list[tuple[int, int, str]]:
+    """Code points `[start, end)` of `text` that `mask` replaces, in order, each with what stands there afterwards."""
+    data = text.encode("utf-8", "surrogatepass")
+    places, at, passed = [], 0, 0
+    for start, end, name in _secrets(data):
+        passed += len(data[at:start].decode("utf-8", "surrogatepass"))
+        length = len(data[start:end].decode("utf-8", "surrogatepass"))
+        places.append((passed, passed + length, f"[masked:{name}]"))
+        at, passed = end, passed + length
+    return places
+
+
 def _secrets(data: bytes) -> list[tuple[int, int, str]]:
     """Disjoint secrets in order. Where families overlap, the whole of both is one secret with the name of the longer."""
     masks = [match.span() for match in _MASK.finditer(data) if match[1].decode() in _NAMES] if b"[masked:" in data else []

@@ -293,40 +293,73 @@ class RepairRow(Row, frozen=True, kw_only=True):
     what: str
 
 
-class Table(Generic[R]):
-    """A kind of row: a one-byte prefix, the row's type, and how many leading key bytes form a group that can be walked."""
+class Shelf(msgspec.Struct, frozen=True):
+    """Tables whose rows an ordered store keeps together: all rows about one thing, whose key is their first `lead` bytes."""
 
-    def __init__(self, prefix: int, row: type[R], *, group_bytes: int = 0) -> None:
+    mark: bytes
+    lead: int
+
+
+BY_NAME = Shelf(b"\xf0", KEY_BYTES)
+BY_FACT = Shelf(b"\xf1", FACT_KEY_BYTES)
+"""Keys of names and facts are hashes, so each lies somewhere else. A record writes four or five rows about each of its facts: side
+by side they are one page to read and to write, one by table they were as many pages as rows.
+"""
+
+
+class Table(Generic[R]):
+    """A kind of row: a one-byte prefix, the row's type, how many leading key bytes form a group that can be walked, and the
+    shelf on which its rows stand, if any.
+    """
+
+    def __init__(self, prefix: int, row: type[R], *, group_bytes: int = 0, shelf: Shelf | None = None) -> None:
         self.prefix = bytes([prefix])
         self.row = row
         self.group_bytes = group_bytes
+        self.shelf = shelf
         self.decode = msgspec.msgpack.Decoder(row).decode
+
+    def place(self, key: bytes) -> bytes:
+        """Where the row of a key stands in an ordered store, relative to its scope."""
+        if self.shelf is None:
+            return self.prefix + key
+        lead = self.shelf.lead
+        return self.shelf.mark + key[:lead] + self.prefix + key[lead:]
+
+    def key_at(self, place: bytes) -> bytes | None:
+        """The key of what stands at a place, or None where that is a row of another table."""
+        if self.shelf is None:
+            return place[1:] if place[:1] == self.prefix else None
+        at = 1 + self.shelf.lead
+        if place[:1] != self.shelf.mark or place[at : at + 1] != self.prefix:
+            return None
+        return place[1:at] + place[at + 1 :]
 
 
 SCOPE = Table(1, ScopeRow)
 SESSION = Table(2, SessionRow)
-SPAN = Table(3, SpanRow)
-SPAN_FACTS = Table(4, SpanFactsRow)
+SPAN = Table(3, SpanRow, shelf=BY_NAME)
+SPAN_FACTS = Table(4, SpanFactsRow, shelf=BY_NAME)
 PLACE = Table(5, PlaceRow, group_bytes=ORDINAL_BYTES)
 WINDOW = Table(6, PlaceRow, group_bytes=ORDINAL_BYTES)
-FACT = Table(7, FactRow)
-FACT_IN_SESSION = Table(8, FactInSessionRow, group_bytes=FACT_KEY_BYTES)
+FACT = Table(7, FactRow, shelf=BY_FACT)
+FACT_IN_SESSION = Table(8, FactInSessionRow, group_bytes=FACT_KEY_BYTES, shelf=BY_FACT)
 FACT_VALUE = Table(9, FactValueRow, group_bytes=KEY_BYTES)
-SUMMARY = Table(10, SummaryRow)
-SUMMARY_TEXT = Table(11, SummaryTextRow)
-CARRIED = Table(12, CarriedRow)
+SUMMARY = Table(10, SummaryRow, shelf=BY_NAME)
+SUMMARY_TEXT = Table(11, SummaryTextRow, shelf=BY_NAME)
+CARRIED = Table(12, CarriedRow, shelf=BY_NAME)
 REQUEST = Table(13, RequestRow)
 SEEN = Table(14, SeenRow)
 ROUND = Table(15, RoundRow, group_bytes=ORDINAL_BYTES)
 LOST = Table(16, LostRow, group_bytes=ORDINAL_BYTES)
-LIFE = Table(17, LifeRow, group_bytes=FACT_KEY_BYTES)
+LIFE = Table(17, LifeRow, group_bytes=FACT_KEY_BYTES, shelf=BY_FACT)
 ALERT = Table(18, AlertRow)
-CARRIER_OF = Table(19, PlaceRow, group_bytes=FACT_KEY_BYTES)
+CARRIER_OF = Table(19, PlaceRow, group_bytes=FACT_KEY_BYTES, shelf=BY_FACT)
 """Which carriers state a fact, by carrier ordinal: written for the question `carriers`, never walked by a rule."""
 SESSION_NAME = Table(20, PlaceRow)
 """Session ids by ordinal."""
 
-DEPENDS = Table(21, PlaceRow, group_bytes=KEY_BYTES)
+DEPENDS = Table(21, PlaceRow, group_bytes=KEY_BYTES, shelf=BY_NAME)
 """Summaries that depend on a span, by span and summary ordinal (rule R4)."""
 
 REPAIR = Table(22, RepairRow)

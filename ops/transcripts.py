@@ -75,20 +75,26 @@ def size_of(path: str | os.PathLike[str]) -> int:
         return 0
 
 
-def record_maker(path: str | os.PathLike[str]) -> RecordMaker:
-    """Makes records of the items of one file."""
+def record_maker(path: str | os.PathLike[str], *, may_grow: bool = False) -> RecordMaker:
+    """Makes records of the items of one file; `may_grow` leaves a round with which it ends for the next reading."""
     return RecordMaker(
         mask=mask,
         extract=_extract,
         rules_version=RULES_VERSION,
         publisher=PUBLISHER,
         path=recorded_path(path),
+        may_grow=may_grow,
     )
 
 
-def read_records(transcript: Transcript, progress: Callable[[int], None] = lambda _: None) -> Iterator[AnyRecord]:
-    """All records of an open transcript, streamed; `progress` is called with the bytes of the file behind each record."""
-    for record in records_of(transcript.items(), record_maker(transcript.path)):
+def read_records(
+    transcript: Transcript, progress: Callable[[int], None] = lambda _: None, *, may_grow: bool = False
+) -> Iterator[AnyRecord]:
+    """All records of an open transcript, streamed; `progress` is called with the bytes of the file behind each record.
+
+    `may_grow` is for records that are kept: the file is read again when a session goes on.
+    """
+    for record in records_of(transcript.items(), record_maker(transcript.path, may_grow=may_grow)):
         if record.source is not None and record.source.byte_end is not None:
             progress(record.source.byte_end)
         yield record

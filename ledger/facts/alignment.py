@@ -27,18 +27,36 @@ HARD_WEIGHT = 2
 
 
 class _Word:
-    __slots__ = ("hard", "keys", "weight")
+    __slots__ = ("hard", "keys", "segment", "weight")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, segment: int) -> None:
+        self.segment = segment
         self.hard = text[0] in "^!#"
-        self.weight = HARD_WEIGHT if text[0] in "^!" else 0 if text.lstrip("-")[0] == "<" else 1
-        self.keys = alternatives(text)
+        self.weight = HARD_WEIGHT if text[0] in "^!" else 0 if text.lstrip("-")[:1] == "<" else 1
+        self.keys = _any_bound(text) if text[0] == "#" else alternatives(text)
+
+
+def _any_bound(text: str) -> tuple[str, ...]:
+    """A number of a statement under every bound: whether the bound is kept is the numeric fact's question."""
+    value = alternatives(text)[0][1:].lstrip("<>=~")
+    return tuple(f"#{op}{value}" for op in ("", "<=", ">=", "<", ">", "~"))
+
+
+def _words(context: str) -> list[_Word]:
+    words: list[_Word] = []
+    segment = 0
+    for word in context.split(" "):
+        if word == "%,":
+            segment += 1
+        elif word and word[0] != "%" and alternatives(word):
+            words.append(_Word(word, segment))
+    return words
 
 
 def statement(fact: Fact, summary: SummaryText) -> Finding:
     """The outcome of a statement: its clause is found in the summary by its words, then compared."""
     marks = [word for word in fact.context.split(" ") if word[:1] == "%"]
-    words = [_Word(word) for word in fact.context.split(" ") if word and word[0] != "%"]
+    words = _words(fact.context)
     if not words:
         return Finding("verbatim") if fact.value and fact.value in summary.normal else MISSING
     hits: dict[int, int] = {}
@@ -68,7 +86,7 @@ def _judge(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryTex
     findings: list[tuple[int, Finding]] = []
     for part in best:
         window = [at for at in summary.sentence_parts[summary.parts[part].sentence] if at in hits]
-        match = _Match(summary, part, [part] if hits[part] >= total else window, words, predicate)
+        match = _Match(summary, part, [part] if hits[part] >= total else window, words, predicate, "%exc" not in marks)
         findings.append((match.covered, _outcome(fact, marks, match)))
         if findings[-1][1].outcome in SURVIVING and match.covered == total:
             return findings[-1][1]
@@ -95,8 +113,10 @@ class _Match:
         "main",
         "matched",
         "named",
+        "own",
         "parts",
         "plain",
+        "predicate",
         "start",
         "summary",
         "turned",
@@ -106,13 +126,13 @@ class _Match:
     )
 
     def __init__(
-        self, summary: SummaryText, main: int, window: list[int], words: list[_Word], predicate: tuple[str, ...]
+        self, summary: SummaryText, main: int, window: list[int], words: list[_Word], predicate: tuple[str, ...], ordered: bool
     ) -> None:
-        self.summary, self.words = summary, words
+        self.summary, self.words, self.predicate = summary, words, predicate
         self.main = summary.parts[main]
         self.parts = [summary.parts[at] for at in window]
         self.start, self.end = min(p.start for p in self.parts), max(p.end for p in self.parts)
-        self.covered = self.plain = self.matched = 0
+        self.covered = self.plain = self.matched = self.own = 0
         self.turned = self.wrong = self.named = False
         """`turned`: a word stands there as its opposite; `wrong`: a name or value is missing, or an order is reversed."""
         both = {key for word in words for key in word.keys if key.lstrip("-")[:1] == "@"}
@@ -121,7 +141,9 @@ class _Match:
             if word.weight:
                 self._weigh(word, window, both)
             else:
-                self.wrong = self.wrong or self._reversed(word)
+                self.wrong = self.wrong or (ordered and self._reversed(word))
+        listed = bool(words) and words[-1].segment > 0
+        self.wrong = self.wrong or self._mixed() or (listed and self._crossed())
         self.acts = (
             not predicate
             or _nominal(self.main)
@@ -129,12 +151,40 @@ class _Match:
         )
         self.whole = self.covered == sum(word.weight for word in words)
 
+    def _mixed(self) -> bool:
+        """Part of the statement stands in a clause of the other sign: `changes are fine without asking`."""
+        weight = 0
+        for word in self.words:
+            if not any(key in self.main.keys or _turned(key) in self.main.keys for key in word.keys):
+                holders = [part for part in self.parts if any(key in part.keys for key in word.keys)]
+                if holders and all(part.sign != self.main.sign for part in holders):
+                    weight += word.weight
+        return weight > 1
+
+    def _crossed(self) -> bool:
+        """`blue for invoices, green for offers` told as `green for invoices, blue for offers`: two members mix places."""
+        places: dict[int, set[int]] = {}
+        for word in self.words:
+            spots = {spot for part in self.parts for key in word.keys for spot in part.segments.get(key, ())}
+            if word.weight and len(spots) == 1:
+                places.setdefault(word.segment, set()).update(spots)
+        spread = [spots for spots in places.values() if len(spots) > 1]
+        return any(len(one & other) > 1 for at, one in enumerate(spread) for other in spread[at + 1 :])
+
     def _reversed(self, word: _Word) -> bool:
         held = any(key in part.keys for part in self.parts for key in word.keys)
         return not held and any(_turned(key) in part.keys for part in self.parts for key in word.keys)
 
     def _weigh(self, word: _Word, window: list[int], both: set[str]) -> None:
         holders = [part for part in self.parts if any(key in part.keys or _turned(key) in part.keys for key in word.keys)]
+        if _REMOVED in word.keys and self.main.sign < 0 and not self.main.keys & _KEPT_OR_REMOVED:
+            self.covered += word.weight  # `remove X` is `without X`, `no X`
+            self.turned = True
+            return
+        if not holders and word.keys == self.predicate and _nominal(self.main):
+            self.covered += word.weight  # `no emoji` says `do not use emoji`
+            self.plain += 1
+            return
         if not holders:
             self._weigh_name(word, window)
             return
@@ -142,6 +192,7 @@ class _Match:
         self.matched += 1
         self.plain += not word.hard
         self.named = self.named or word.hard
+        self.own += word.weight if any(part is self.main for part in holders) else 0
         if any(part is self.main for part in holders):
             self.turned = self.turned or not any(key in self.main.keys or key in both for key in word.keys)
         elif not any(key in part.keys or key in both for part in holders for key in word.keys):
@@ -165,6 +216,10 @@ class _Match:
         return self.covered * share[1] >= share[0] * sum(word.weight for word in self.words) and self.plain * 2 >= plain_total
 
 
+_REMOVED = "-@keep"
+_KEPT_OR_REMOVED = frozenset({"@keep", "-@keep"})
+
+
 def _turned(key: str) -> str:
     return key[1:] if key[0] == "-" else "-" + key
 
@@ -179,7 +234,7 @@ def _outcome(fact: Fact, marks: list[str], match: _Match) -> Finding:
     if fact.hedge:
         hedge = "kept" if any(p.hedge or p.flags & (lx.HEDGE | lx.MAY) for p in parts) else "stripped"
     if _inverted(fact, marks, match):
-        sure = match.acts and _surely_same(marks, match)
+        sure = match.acts and _surely_same(fact, marks, match)
         return Finding("inverted", start, end, polarity="inverted", hedge=hedge) if sure else MISSING
     polarity: Literal["kept", "inverted", "n/a"] = "kept" if banned else "n/a"
     quantifier = _quantifier(fact, parts, "%exc" in marks)
@@ -202,13 +257,15 @@ def _nominal(part: Part) -> bool:
     return part.negated and not part.flags & (lx.AUX | lx.PRED | lx.VERB | lx.MUST | lx.MAY)
 
 
-def _surely_same(marks: list[str], match: _Match) -> bool:
+def _surely_same(fact: Fact, marks: list[str], match: _Match) -> bool:
     """An inversion pages somebody: it takes two thirds of the words, and more than one word unless that one settles it."""
     size = sum(word.weight for word in match.words)
+    if not match.turned and "%ban" not in marks and match.own * 3 < size * 2:
+        return False
     if match.main.label or match.covered * 3 < size * 2 or (match.wrong and match.matched < 3):
         return False
     if "%ban" not in marks:
-        return match.matched > 2 or (match.whole and match.named)
+        return match.matched > (2 if fact.cls == "narrative" else 1) or (match.whole and match.named)
     if match.matched > 1:
         return True
     word = next((word for word in match.words if word.weight), None)
@@ -227,7 +284,9 @@ def _inverted(fact: Fact, marks: list[str], match: _Match) -> bool:
     if fact.cls != "prohibition" or "%exc" not in marks or fact.quantifier != "only":
         return False
     required = part.quantifier == "all" and part.flags & lx.MUST
-    return bool(part.flags & (lx.EXC | lx.UNTIL)) and not part.negated and part.quantifier != "only" and not required
+    excepted = any(p.flags & (lx.EXC | lx.UNTIL) for p in match.parts)
+    limited = any(p.flags & lx.NEG or p.quantifier == "only" for p in match.parts)
+    return excepted and not limited and not required
 
 
 def _quantifier(fact: Fact, parts: list[Part], excepted: bool) -> Literal["kept", "changed", "n/a"]:
@@ -237,7 +296,7 @@ def _quantifier(fact: Fact, parts: list[Part], excepted: bool) -> Literal["kept"
     have = {part.quantifier for part in parts}
     if wanted in have:
         return "kept"
-    if wanted == "only" and any(part.excepted for part in parts):
+    if wanted == "except" and any(part.excepted for part in parts):
         return "kept"
     if wanted == "only" and excepted and "all" in have and any(part.flags & lx.MUST for part in parts):
         return "kept"

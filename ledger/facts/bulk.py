@@ -50,6 +50,9 @@ _JSON_NAME = re.compile(
 )
 
 
+SMALL_JSON_CHARS = 2000
+"""Bare small numbers of a larger JSON line are bulk; of a small one they may be settings."""
+
 JSON_PAIRS_MAX = 60
 """Pairs of one line of JSON that are read; the rest is bulk."""
 
@@ -64,9 +67,11 @@ def _json(builder: Builder, block: Block, language: Language) -> None:
         if m[2] is None:
             numbers = find_numbers(builder.text, builder.folded, m.start(3), m.end(3), language, [])
             for number in numbers[:1]:
+                if number.size == 1 and block.end - block.start > SMALL_JSON_CHARS:
+                    continue
                 builder.add(
                     "numeric",
-                    number.start,
+                    m.start(1),
                     number.end,
                     number.canonical,
                     subject=language.keys(key)[0],

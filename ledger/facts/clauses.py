@@ -11,7 +11,7 @@ import re
 
 from ledger.facts import lexicon as lx
 from ledger.facts.dates import Dated, find_dates
-from ledger.facts.fold import WORD, fold
+from ledger.facts.fold import DIGITS, WORD, fold
 from ledger.facts.identifiers import classify, find_identifiers
 from ledger.facts.lexicon import Language
 from ledger.facts.quantities import Number, find_numbers
@@ -107,6 +107,10 @@ def analyse(original: str, folded: str, start: int, end: int, language: Language
     tag(sentence.tokens, language)
     _turn_bounds(folded, sentence)
     order(sentence.tokens, language)
+    if any(date.value[0] in DIGITS for date in sentence.dates):
+        for token in sentence.tokens:
+            if token.kind == "w" and token.word in language.weekdays:
+                token.keys = ()  # the date says it already
     _name(original, sentence)
     sentence.question = original[start:end].rstrip("\"')]} \u201d*_").endswith(("?", "\uff1f", "\u061f"))
     sentence.clauses = [_settle(clause, language) for clause in _labelled(_split(sentence.tokens, language), folded)]
@@ -135,7 +139,8 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
 
 _COMPARATIVE = frozenset(
     (
-        "more less fewer exceed exceeds exceeding mas menos mais piu meno plus moins mehr weniger meer minder mer mindre "
+        "more less fewer exceed exceeds exceeding depasse depassent depasser exceder superar superare ultrapassar "
+        "uberschreiten mas menos mais piu meno plus moins mehr weniger meer minder mer mindre "
         "wiecej mniej более больше менее меньше"
     ).split()
 )
@@ -169,10 +174,20 @@ def _turn_bounds(folded: str, sentence: Sentence) -> None:
                 break
 
 
+def _number_end(number: Number) -> int:
+    """Where the number itself ends, without the noun that a rate may enclose (`5 starts per minute`)."""
+    return number.noun_start if number.start < number.noun_start < number.end else number.end
+
+
+def _pronoun(number: Number, folded: str) -> bool:
+    """`the green one` counts nothing."""
+    return number.value == "1" and not number.op and folded[number.start] not in DIGITS
+
+
 def _tokens(original: str, folded: str, sentence: Sentence) -> list[Token]:
     values: list[tuple[int, int, str, str]] = [(a, b, "i", original[a:b]) for a, b in sentence.identifiers]
     values += [(d.start, d.end, "d", d.value) for d in sentence.dates]
-    values += [(n.start, n.noun_start if n.start < n.noun_start < n.end else n.end, "n", n.canonical) for n in sentence.numbers]
+    values += [(n.start, _number_end(n), "n", n.canonical) for n in sentence.numbers if not _pronoun(n, folded)]
     values.sort()
     tokens: list[Token] = []
     at = sentence.start
@@ -211,7 +226,10 @@ def _split(tokens: list[Token], language: Language) -> list[list[Token]]:
     part: list[Token] = []
     negated = content = False
     inside = -1
+    segment = 0
     for at, token in enumerate(tokens):
+        segment += token.tags & lx.CONJ != 0 or (token.kind == "p" and token.word in ",;")
+        token.segment = segment
         if token.kind == "p":
             if token.word == "(":
                 inside = _values_only(tokens, at)
@@ -220,11 +238,16 @@ def _split(tokens: list[Token], language: Language) -> list[list[Token]]:
             if (
                 part
                 and (
-                    token.word in ";\u2014()"
+                    token.word in ";\u2014\u2192()"
                     or (token.word == "-" and _spaced(tokens, at))
                     or (token.word == ":" and _spaced(tokens, at, after_only=True))
                 )
-            ) or (token.word == "," and content and not _excepts(tokens, at + 1) and _new_clause(tokens, at + 1, language)):
+            ) or (
+                token.word == ","
+                and content
+                and not _excepts(tokens, at + 1)
+                and _new_clause(tokens, at + 1, language, negated)
+            ):
                 parts.append(part)
                 part, negated, content = [], False, False
             continue
@@ -241,7 +264,7 @@ def _split(tokens: list[Token], language: Language) -> list[list[Token]]:
 
 def _values_only(tokens: list[Token], at: int) -> int:
     """Index of the bracket that closes the one at `at`, if only values stand between: such a bracket splits no clause."""
-    for later in range(at + 1, min(len(tokens), at + 6)):
+    for later in range(at + 1, min(len(tokens), at + 16)):
         if tokens[later].word == ")":
             return later
         if tokens[later].kind == "w" and tokens[later].keys:
@@ -267,12 +290,12 @@ def _opens(tokens: list[Token], at: int, token: Token, negated: bool, language: 
         return not negated
     if tags & lx.UNTIL:
         return False
-    if tags & lx.CONJ:
+    if tags & lx.CONJ and not tags & lx.SUB:
         return _new_clause(tokens, at + 1, language)
     return bool(tags & (lx.SUB | lx.REASON)) and not tags & lx.ONLY
 
 
-def _new_clause(tokens: list[Token], at: int, language: Language) -> bool:
+def _new_clause(tokens: list[Token], at: int, language: Language, negated: bool = False) -> bool:
     """Is what follows a clause of its own: does it open with a verb or hold an auxiliary, pronoun or negation of its own?"""
     seen = words = 0
     before = ""
@@ -285,14 +308,22 @@ def _new_clause(tokens: list[Token], at: int, language: Language) -> bool:
             if words:
                 break
             continue
+        if token.tags & lx.ADVERB and not words:
+            continue
         words += 1
-        if words == 1 and token.tags & _OPENERS:
+        if words == 1 and (token.tags & _OPENERS or _third_person(token, language)):
             return True
         if token.tags & _PREDICATE or (words == 2 and token.tags & lx.VERB and before.endswith("s") and seen):
             return True
         before = token.word
         seen += bool(token.keys)
-    return language.code != "en" and seen >= 3
+    return (language.code != "en" or negated) and seen >= 3
+
+
+def _third_person(token: Token, language: Language) -> bool:
+    """`leaves`, `passes`: a listed verb with its ending, at the head of what follows a conjunction."""
+    single = language.tags.single
+    return token.word.endswith("s") and bool((single.get(token.word[:-1], 0) | single.get(token.word[:-2], 0)) & lx.VERB)
 
 
 def _settle(clause: Clause, language: Language) -> Clause:
@@ -332,9 +363,9 @@ def _settle(clause: Clause, language: Language) -> Clause:
             clause.quantifier = "only"
             clause.excepted = True
             count += 1
-    count -= sum(token.tags & ABSORBS != 0 for token in clause.tokens)
     if language.code in _DOUBLE and count == 2 and not clause.excepted:
         count = 1
+    count -= sum(token.tags & ABSORBS != 0 for token in clause.tokens)
     clause.negated = count > 0 or any(token.tags & (lx.NEG | ABSORBS) for token in clause.tokens)
     clause.sign = -1 if count % 2 else 1
     flags = clause.flags

@@ -24,7 +24,7 @@ class Dated(NamedTuple):
 
 
 _ZONES = {"utc": "Z", "gmt": "Z", "z": "Z"}
-_ZONE = r"(?:\s?(?P<zone>utc|gmt|z|cet|cest|est|edt|pst|pdt|bst|jst|kst|ist|msk|[+-]\d\d:?\d\d)(?![" + WORD + r"]))?"
+_ZONE = r"(?:\s?(?P<zone>utc|gmt|z|cet|cest|est|edt|pst|pdt|bst|jst|kst|ist|msk)(?![" + WORD + r"]))?"
 _TIME = (
     r"(?P<hour>[01]?\d|2[0-4])(?:(?P<sep>:|h)(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,]\d{1,9})?)?)?"
     r"(?:\s?(?P<half>[ap]\.?m\.?)(?!["
@@ -42,7 +42,7 @@ _ISO = re.compile(
 _NUMERIC = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/]|[.-]\d)", re.ASCII)
 _YMD = re.compile(r"(?<![\d./-])(\d{4})[./](\d{1,2})[./](\d{1,2})(?![\d/]|[.]\d)", re.ASCII)
 _EAST = re.compile(r"(?:(\d{4})\s?[年년]\s?)?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号號]", re.ASCII)
-_CLOCK = re.compile(r"(?<![\d:.,/" + WORD + r"-])" + _TIME + r"(?![\d:/]|[.,]\d|-?[a-z])", re.ASCII)
+_CLOCK = re.compile(r"(?<![\d:.,/" + WORD + r"])" + _TIME + r"(?![\d:/]|[.,]\d|-?[a-z])", re.ASCII)
 _RANGE_JOIN = re.compile(r"\s?(?:-|~|부터|から|to|bis|until|a|alle|à|до)\s?$", re.ASCII)
 _BETWEEN = re.compile(
     r"^[,]?\s*(?:at|a las|alle|alle ore|as|às|um|kl\.?|o|à|в|om|t|by|at the latest by|ore)?\s*(?:\(?)\s*$", re.ASCII
@@ -165,9 +165,18 @@ def _time(hour: str, minute: str | None, second: str | None = None, zone: str | 
     return f"T{value:02}:{int(minute or 0):02}{seconds}{tail}"
 
 
+_HOURS = re.compile(r"(?<![\d:.,-])(\d{1,2})\s?(?:-|bis|to|until|tot|a|do|до)\s?(\d{1,2})\s?(?:uhr|h\b|([ap])m\b)", re.ASCII)
+"""`2 bis 4 Uhr`, `9-5 pm`: the mark of the hour stands behind the second one only."""
+
+
 def _times(text: str, language: Language) -> list[Dated]:
-    found: list[Dated] = []
+    found = [
+        Dated(m.start(), m.end(), f"{_time(m[1], None, half=m[3] or None)}..{_time(m[2], None, half=m[3] or None)}")
+        for m in _HOURS.finditer(text)
+    ]
     for m in _CLOCK.finditer(text):
+        if found and any(item.start < m.end() and m.start() < item.end for item in found):
+            continue
         minute = m["minute"] or m["ko"] or m["ja"]
         if not (minute and m["sep"] == ":") and not m["half"] and not m["mark"]:
             continue
@@ -175,7 +184,14 @@ def _times(text: str, language: Language) -> list[Dated]:
             continue
         if m["mark"] in {"h", "hrs"} and language.code != "fr":
             continue
-        if m["sep"] == ":" and len(m["hour"]) == 1 and not m["half"] and not m["zone"] and not _cued(text, m.start(), m.end()):
+        if (
+            m["sep"] == ":"
+            and len(m["hour"]) == 1
+            and not m["half"]
+            and not m["zone"]
+            and not _cued(text, m.start(), m.end())
+            and not _TIME_AFTER.match(text, m.end())
+        ):
             continue
         value = _time(m["hour"], minute, m["second"], m["zone"], m["half"])
         if value:
@@ -189,6 +205,9 @@ _CUE = re.compile(
     rf"(?:(?<![{WORD}])(?:at|by|until|before|after|from|to|um|las|alle|ore|as|kl|o|a|om|ab|bis|um|saat|в|до|с)|[,-])\s*$",
     re.ASCII,
 )
+
+
+_TIME_AFTER = re.compile(r"\s?(?:-|~|to|bis|until|till|a|al|tot|do|до)\s?\d{1,2}:\d\d", re.ASCII)
 
 
 def _cued(text: str, start: int, end: int) -> bool:

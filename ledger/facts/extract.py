@@ -57,8 +57,8 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
     """The manifest of a text as spoken by `role`. Deterministic, linear in the text, never raises.
 
     `scope_key` keys the fact ids; `valid` bounds the validity of every fact. Facts stand in the order of their offsets;
-    `passed_over` counts what the salience rule left out. What a runtime injects (role `system`: hooks, reminders, skills) is put
-    there again when it is needed, and was said by nobody, so it holds no facts.
+    `passed_over` counts what the salience rule left out. What a runtime injects (role `system`: hooks, reminders, skills) is
+    put there again when it is needed, and was said by nobody, so it holds no facts.
     """
     if role == "system":
         return Manifest(extractor=EXTRACTOR)

@@ -11,6 +11,10 @@ from schemas.facts import Fact
 from schemas.ids import fact_id
 
 
+PIECE_CHARS_MAX = 4096
+"""No fact but an identifier is longer; a larger range would only make the check dear."""
+
+
 def grounded(fact: Fact, text: str, *, scope_key: str) -> bool:
     """Do the offsets lie in the text, does the value follow from what stands there, and the id from the fields?"""
     if not 0 <= fact.start < fact.end <= len(text):
@@ -21,6 +25,8 @@ def grounded(fact: Fact, text: str, *, scope_key: str) -> bool:
     piece = text[fact.start : fact.end]
     if fact.cls == "identifier":
         return piece == fact.value
+    if len(piece) > PIECE_CHARS_MAX:
+        return False
     if fact.cls == "numeric":
         return fact.value in readings(piece)
     if normalise(piece) == fact.value:

@@ -66,6 +66,8 @@ def classify(core: str) -> str:
     """The kind of identifier that a run of characters is, or the empty string. Never raises."""
     if len(core) < 2 or len(core) > 400 or not _HAS_SHAPE.search(core):
         return ""
+    if core.lower() in _BRANDS:
+        return ""
     for kind, pattern in _STRONG:
         if pattern.fullmatch(core) and (kind != "hex" or _hex_like(core)):
             return kind

@@ -47,6 +47,7 @@ PRED = 1 << 29
 EXCEPT = 1 << 31
 NONE = 1 << 32
 LABEL_STOP = 1 << 33
+ADVERB = 1 << 34
 """What a word does in its clause; a word may do several things."""
 
 _TAGS = {
@@ -55,11 +56,12 @@ _TAGS = {
     "verb": VERB,
     "decided": DECIDED, "rejected": REJECTED, "promise": PROMISE, "stop": STOP, "neutral": NEUTRAL, "instead": INSTEAD,
     "afterwards": AFTERWARDS, "please": PLEASE, "ask": ASK, "noun_stop": NOUN_STOP, "pred": PRED, "except": EXCEPT,
-    "none": NONE, "label_stop": LABEL_STOP,
+    "none": NONE, "label_stop": LABEL_STOP, "adverb": ADVERB,
 }  # fmt: skip
 _BOUNDS = {"le": "<=", "ge": ">=", "gt": ">", "lt": "<", "approx": "~"}
 _COMBINING = re.compile("[\u0300-\u036f\u064b-\u065f\u0670\u0640\u05b0-\u05c7]+", re.ASCII)
 _IRREGULAR: dict[str, str] = {}
+_DUTCH_DOUBLED = re.compile(r"([aeou])\1", re.ASCII)
 _ENGLISH_DOUBLED = re.compile(r"([bdfgmnprt])\1$", re.ASCII)
 
 
@@ -164,6 +166,8 @@ class Language:
             word = _COMBINING.sub("", word)
         if self.code == "en":
             return _english(word)
+        if self.code == "nl":
+            word = _DUTCH_DOUBLED.sub(r"\1", word)
         for _ in range(self.stem_rounds):
             for suffix in self.suffixes:
                 if word.endswith(suffix) and len(word) - len(suffix) >= self.stem_min:

@@ -4,8 +4,9 @@
 
 - `key/key` alternatives of one word: concepts (`@start`, `-@start` for its opposite) and the stem
 - `^` before a name that has to stand in any restatement, `!` an identifier, `#` a number or date in canonical form
-- `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception, `%ask` a question,
-  `%ban` a negated statement, `%it` one about a pronoun, `%verb=key` the word that is negated
+- `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception (`%not`: a plain
+  *not*), `%ask` a question, `%,` the next member of a list, `%ban` a negated statement, `%it` one about a pronoun,
+  `%verb=key` the word that is negated
 - `<key` and `-<key` stand for *before key* and *after key*
 - a space within a key is written U+00A0, a slash U+2215
 
@@ -44,10 +45,11 @@ def _encode(keys: tuple[str, ...], name: bool) -> str:
 
 
 def alternatives(word: str) -> tuple[str, ...]:
-    """The keys of one word of a context; the inverse of `encode`."""
+    """The keys of one word of a context, the inverse of `encode`; none where the word is malformed."""
+    parts = [part for part in word.lstrip("^").split("/") if part]
     if not word.isascii():
-        return tuple(part.replace(_SPACE, " ").replace(_SLASH, "/") for part in word.lstrip("^").split("/"))
-    return tuple(word.lstrip("^").split("/"))
+        parts = [part.replace(_SPACE, " ").replace(_SLASH, "/") for part in parts]
+    return tuple(parts)
 
 
 def words_of(tokens: Iterable[Token], most: int = CONTEXT_WORDS_MAX) -> list[str]:
@@ -59,6 +61,25 @@ def words_of(tokens: Iterable[Token], most: int = CONTEXT_WORDS_MAX) -> list[str
             if len(found) >= most:
                 break
     return list(found)
+
+
+def segmented(clause: Clause) -> list[str]:
+    """Context words of a clause with `%,` between the members of a list: what belongs together must stay together."""
+    found: list[str] = []
+    seen: set[str] = set()
+    segment = -1
+    for token in clause.content:
+        word = encode(token)
+        if word in seen:
+            continue
+        if found and token.segment != segment:
+            found.append("%,")
+        segment = token.segment
+        seen.add(word)
+        found.append(word)
+        if len(seen) >= CONTEXT_WORDS_MAX:
+            break
+    return found
 
 
 def near_tokens(sentence: Sentence, at: int) -> list[Token]:

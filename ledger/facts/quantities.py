@@ -21,8 +21,11 @@ NUMBERS_MAX = 48
 """Numbers read of one sentence; one with more is a listing, and reading on would cost far more than its worth."""
 
 
+_BEFORE = "0-9A-Za-z_\u00aa-\u2fff"
+"""A digit after one of these belongs to a longer name; after a sign of a script without spaces it begins a number."""
+
 _START = re.compile(
-    rf"(?<![{WORD}.])(?P<cur>[$€£¥₹₩₺₽]\s?|(?:usd|eur|gbp|chf|pln|sek|jpy)\s)?(?P<sign>(?:(?<![{WORD})\]])[+-])?)(?P<num>{NUM})",
+    rf"(?<![{_BEFORE}.])(?P<cur>[$€£¥₹₩₺₽]\s?|(?:usd|eur|gbp|chf|pln|sek|jpy)\s)?(?P<sign>(?:(?<![{WORD})\]])[+-])?)(?P<num>{NUM})",
     re.ASCII,
 )
 

@@ -9,7 +9,7 @@ from ledger.facts import lexicon as lx
 from ledger.facts.builder import Builder
 from ledger.facts.clauses import Clause, Sentence
 from ledger.facts.fold import normalise
-from ledger.facts.model import encode, words_of
+from ledger.facts.model import encode, segmented, words_of
 from schemas.facts import FactClass, FactKind
 from schemas.records import Role
 
@@ -67,7 +67,7 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
                 marks.append("%not")
         if cls == "prohibition":
             marks += _ban_marks(clause)
-        context = " ".join([*marks, *words_of(clause.content)])
+        context = " ".join([*marks, *segmented(clause)])
         quantifier = clause.quantifier
         builder.add(
             cls,
@@ -132,7 +132,7 @@ def merged(sentence: Sentence) -> Iterator[Clause]:
 
 def _class_of(clause: Clause, sentence: Sentence, role: Role, asked: bool, folded: str) -> tuple[FactClass | None, FactKind]:
     flags, content = clause.flags, len(clause.content)
-    words = sum(token.kind != "d" for token in clause.content)
+    words = sum(token.kind not in "nd" for token in clause.content)
     text = folded[clause.start : clause.end]
     if clause.flags & lx.REASON and role in {"user", "assistant"} and words >= 2:
         return "decision", "reason"
@@ -180,14 +180,14 @@ def _substantial(clause: Clause, role: Role, words: int) -> bool:
     if not clause.excepted and {token.word for token in clause.tokens if token.tags & lx.NEG} <= _AVOIDS:
         return False
     predicate = bool(clause.flags & (lx.AUX | lx.PRED | lx.MUST | lx.UNTIL | lx.EXC | lx.VERB))
-    return words >= 2 and predicate if role == "tool" else words >= 2 or predicate
+    return words >= 2 and predicate if role == "tool" else words >= 4 or predicate
 
 
 def _says_something(clause: Clause, sentence: Sentence, content: int) -> bool:
     """A fragment (`the current behavior`) is no statement: it needs a predicate, a name, a value or some length."""
     if clause.tokens[0].tags & lx.SUB and content < 4:
         return False
-    if content >= 4 or clause.flags & _SAYS or clause.tokens[0].tags & lx.VERB or clause.lead:
+    if content >= 4 or clause.flags & _SAYS or (clause.tokens[0].tags & lx.VERB and content >= 3) or clause.lead:
         return True
     return sentence.language.code != "en" or any(token.name or token.kind != "w" for token in clause.content)
 
@@ -201,11 +201,6 @@ def _imperative(clause: Clause, sentence: Sentence) -> bool:
         return True
     language = sentence.language
     if language.code == "en":
-        opening = [
-            t
-            for t in clause.tokens
-            if not t.tags & (lx.CONJ | lx.ONLY)
-            and t.word not in {"then", "also", "always", "just", "first", "next", "finally", "instead", "now"}
-        ][:1]
+        opening = [t for t in clause.tokens if not t.tags & (lx.CONJ | lx.ONLY | lx.ADVERB)][:1]
         return bool(opening and opening[0].tags & lx.VERB)
     return not clause.flags & (lx.AUX | lx.SUB)

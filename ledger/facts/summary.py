@@ -45,6 +45,7 @@ class Part(NamedTuple):
     negated: bool
     size: int
     label: bool
+    segments: dict[str, tuple[int, ...]]
 
 
 class SummaryText:
@@ -141,6 +142,7 @@ class SummaryText:
                 clause.negated,
                 len(clause.content),
                 clause.label,
+                _segments(clause),
             )
         )
         self.sentence_parts[sentence].append(at)
@@ -184,6 +186,17 @@ class SummaryText:
             at = self.text.find(value, at + 1)
             tries += 1
         return None
+
+
+def _segments(clause: Clause) -> dict[str, tuple[int, ...]]:
+    """In which members of a list each word of the clause stands; members are numbered through the sentence."""
+    found: dict[str, tuple[int, ...]] = {}
+    for token in clause.content:
+        for key in token.keys:
+            held = found.get(key, ())
+            if token.segment not in held:
+                found[key] = (*held, token.segment)
+    return found
 
 
 def _flat(tokens: list[Token]) -> frozenset[str]:

@@ -40,7 +40,7 @@ def _identifier(fact: Fact, summary: SummaryText) -> Finding:
 
 
 def _cut(value: str, summary: SummaryText) -> tuple[int, int] | None:
-    """The identifier of the summary that shares at least half of this one's characters from the front. Paths share too easily."""
+    """The identifier of the summary that shares half of this one's characters from the front; paths share too easily."""
     if "/" in value:
         return None
     best, place = len(value) // 2, None
@@ -86,6 +86,9 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     others = [(score, place) for score, place in scored if place.value != value]
     best_other = max((item[0] for item in others), default=-1)
     if not exact:
+        none = _none_of(fact, value, summary)
+        if none is not None:
+            return none
         close = max(others, key=lambda item: item[0], default=None)
         if close is not None and close[0] >= 4:
             changed_bound = (bool(op) and close[1].op != op) or value[:1] in "[("
@@ -102,7 +105,7 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
         return MISSING
     if score == 0 and spoken and not _distinctive(value) and len(place.around) > 1 and best_other > 0:
         return Finding("changed", place.start, place.end)
-    if place.op != op:
+    if place.op != op and not _limits_alike(op, place, near, rest):
         if op == "~" and not place.op:
             return Finding("equivalent", place.start, place.end, hedge="stripped")
         if {op, place.op} <= {"", "=="}:
@@ -111,6 +114,23 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     return Finding(
         "equivalent" if fact.context else "verbatim", place.start, place.end, quantifier="kept" if op in {"<=", ">="} else "n/a"
     )
+
+
+def _limits_alike(op: str, place: Place, near: list[tuple[str, ...]], rest: list[tuple[str, ...]]) -> bool:
+    """`limit lines to 100` sets the bound by its verb, `no longer than 100` by its bound."""
+    if {op, place.op} != {"", "<="}:
+        return False
+    return "@limit" in place.around if not place.op else any("@limit" in word for word in (*near, *rest))
+
+
+def _none_of(fact: Fact, value: str, summary: SummaryText) -> Finding | None:
+    """`0 failed` may be told as `none failed`, `no failures`."""
+    if value != "0" or not fact.subject:
+        return None
+    for part in summary.parts:
+        if part.negated and fact.subject in part.keys:
+            return Finding("equivalent", part.start, part.end)
+    return None
 
 
 def _quantified_away(fact: Fact, near: list[tuple[str, ...]], rest: list[tuple[str, ...]], summary: SummaryText) -> Finding:
@@ -150,7 +170,7 @@ def _date(fact: Fact, summary: SummaryText) -> Finding:
     near, rest = _sets(fact.context)
     wanted = [fact.value]
     if fact.subject.startswith("@") and fact.value[:1] in "+-":
-        wanted.append((date.fromisoformat(fact.subject[1:]) + timedelta(days=int(fact.value[:-1]))).isoformat())
+        wanted += _resolved(fact.subject[1:], fact.value[:-1])
     found: list[tuple[int, Place]] = []
     for value in wanted:
         found += [(_closeness(place, near, rest), place) for place in summary.date_values.get(value, ())]
@@ -168,6 +188,14 @@ def _date(fact: Fact, summary: SummaryText) -> Finding:
     if other is not None and other[0] > score and score < 4 and other[0] >= 4:
         return Finding("changed", place.start, place.end)
     return Finding("equivalent", place.start, place.end)
+
+
+def _resolved(anchor: str, days: str) -> list[str]:
+    """The day that lies so many days from the anchor; nothing where a publisher wrote what is no day."""
+    try:
+        return [(date.fromisoformat(anchor) + timedelta(days=int(days))).isoformat()]
+    except (ValueError, OverflowError):
+        return []
 
 
 def _more_exact(value: str, other: str) -> bool:

@@ -26,12 +26,13 @@ _OPERATORS = (
 class Token:
     """A word (`w`), identifier (`i`), number (`n`), date (`d`) or punctuation mark (`p`) at `[start, end)`."""
 
-    __slots__ = ("end", "keys", "kind", "name", "start", "tags", "word")
+    __slots__ = ("end", "keys", "kind", "name", "segment", "start", "tags", "word")
 
     def __init__(
         self, start: int, end: int, kind: str, word: str, tags: int = 0, keys: tuple[str, ...] = (), name: bool = False
     ) -> None:
         self.start, self.end, self.kind, self.word, self.tags, self.keys, self.name = start, end, kind, word, tags, keys, name
+        self.segment = 0
 
 
 _PIECE = re.compile(rf"[{WORD}](?:[{WORD}'\u2019-]*[{WORD}])?|[^{WORD}\s]", re.ASCII)
@@ -87,12 +88,12 @@ def _learn(word: str, language: Language) -> _Entry:
             and head not in {"non", "un", "de"}
             and not language.no_spaces
         ):
-            parts = ((0, head), (len(head) + 1, rest))
-            entry = tuple(
-                (at, part, language.tags.single.get(part, 0) & ~(lx.NEG | lx.EXC), language.keys(part))
-                for at, part in parts
-                if part
-            )
+            at, pieces = 0, []
+            for part in word.split("-"):
+                if part:
+                    pieces.append((at, part, language.tags.single.get(part, 0) & ~(lx.NEG | lx.EXC), language.keys(part)))
+                at += len(part) + 1
+            entry = tuple(pieces)
         else:
             entry = ((0, word, tags, language.keys(word)),)
     if len(language.known) >= KNOWN_MAX:

@@ -90,8 +90,10 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
         elif label is not None and at >= 0:
             subject = label.keys[0]
             start, end = label.start if label.end + 3 >= number.start else number.start, number.end
-        elif labels:
+        elif labels and len(number.value) > 1:  # a table of one-digit counts can be counted again
             subject = labels[-1].keys[0] if labels[-1].keys else ""
+        if builder.role == "assistant" and text[number.start] not in DIGITS and not number.op:
+            return  # `two ways`, `three options`: counts of what is said, not facts
         if not subject or (number.value in {"1", "0"} and not number.op and text[number.start] not in DIGITS):
             return
     value = number.canonical
@@ -101,13 +103,15 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
 def _label(sentence: Sentence, at: int) -> Token | None:
     """The word just before a number that names it: `line 212`, `retries: 3`, `MAX = 3`, `retry budget is 3`."""
     seen = 0
+    seen_mark = False
     for token in reversed(sentence.tokens[max(0, at - 4) : max(0, at)]):
         if token.kind == "p":
             if token.word in "=:":
+                seen_mark = True
                 continue
             return None
         if token.keys:
-            return token if token.kind in "wi" else None
+            return token if token.kind == "w" or (token.kind == "i" and seen_mark) else None
         seen += 1
         if seen > 2 or not token.tags & (lx.AUX | lx.STOP):
             return None

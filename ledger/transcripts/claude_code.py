@@ -27,11 +27,15 @@ from ledger.transcripts.model import (
     TokensAfter,
     Version,
     time_ms,
+    tokens_of,
 )
-from ledger.transcripts.texts import Piece, fingerprint, summary_state, text_of
+from ledger.transcripts.texts import Body, Call, Content, Piece, fingerprint, result_text, summary_state, text_of
 from ledger.transcripts.window import Live
+from schemas.records import Role
 
 READ_TYPES = frozenset({"user", "assistant", "system", "attachment"})
+EMPTY = fingerprint(())
+"""The digest of an entry without words."""
 
 
 class ClaudeCodeReader(JsonlReader[Line]):
@@ -65,16 +69,18 @@ class ClaudeCodeReader(JsonlReader[Line]):
         if value.isSidechain or value.sessionId != self._session or value.version != self._version or chain is None:
             chain = self._chain(value, out)
         uuid = value.uuid
-        if uuid is not None and uuid not in chain.parents:
-            chain.parents[uuid] = (value.parentUuid, at.number)
-        if kind == "user" or kind == "assistant":
+        if uuid is not None:
+            chain.parents.setdefault(uuid, (value.parentUuid, at.number))
+        if kind == "assistant" or kind == "user":
             message = value.message
             if message is None:
                 self._lines.report(at, "unexpected_shape")
             elif value.isCompactSummary:
                 self._summary(chain, value, message, at, out)
+            elif kind == "assistant":
+                self._assistant(chain, value, message, at, out)
             else:
-                self._message(chain, value, message, at, out)
+                self._user(chain, value, message, at, out)
         elif kind == "progress":
             if isinstance(value.data, AgentProgress) and value.data.type == "agent_progress":
                 self._agent_progress(value, value.data, at, out)
@@ -84,7 +90,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
         elif value.attachment is not None:
             role, text = attachment_text(value.attachment)
             if text:
-                self._record(chain, uuid, [(role, text, ())], at, out, value.timestamp)
+                self._record(chain, uuid, role, text, (), hash((role, text)), at, out, value.timestamp)
 
     def _chain(self, value: Line, out: list[Item]) -> Chain:
         session = value.sessionId
@@ -116,28 +122,47 @@ class ClaudeCodeReader(JsonlReader[Line]):
             )
         return chain
 
-    def _message(self, chain: Chain, value: Line, message: MessageBody, at: PhysicalLine, out: list[Item]) -> None:
-        content, uuid, stamp = message.content, value.uuid, value.timestamp
-        assistant = value.type == "assistant"
-        by_runtime = assistant and (value.isApiErrorMessage is True or message.model == "<synthetic>")
-        pieces = pieces_of(content, assistant=assistant, injected=by_runtime or value.isMeta is True)
-        if not pieces and is_hollow(content):
-            self._lines.report(at, "unexpected_shape")
-        if not assistant or by_runtime:
-            self._record(chain, uuid, pieces, at, out, stamp)
-            return
-        usage = message.usage
-        if self._record(chain, uuid, pieces, at, out, stamp, message.model or "", message.id) and usage is not None:
-            if usage.input_tokens or usage.cache_read_input_tokens or usage.cache_creation_input_tokens:
-                chain.usage = usage
-                if chain.asks_tokens is not None:
-                    out.append(TokensAfter(session=chain.session, round=chain.asks_tokens, tokens=usage.window()))
-                    chain.asks_tokens = None
+    def _user(self, chain: Chain, value: Line, message: MessageBody, at: PhysicalLine, out: list[Item]) -> None:
+        content = message.content
+        if isinstance(content, list) and len(content) == 1 and content[0].type == "tool_result" and not value.isMeta:
+            # Half of all lines, and nothing but this to be done for them.
+            text = result_text(content[0].content)
+            if text and not text.isspace():
+                self._record(chain, value.uuid, "tool", text, (), hash(("tool", text)), at, out, value.timestamp)
+                return
+        pieces = pieces_of(content, assistant=False, injected=value.isMeta is True)
+        self._message(chain, value.uuid, content, pieces, at, out, value.timestamp)
 
-    def _record(
+    def _assistant(self, chain: Chain, value: Line, message: MessageBody, at: PhysicalLine, out: list[Item]) -> None:
+        content, model = message.content, message.model or ""
+        if value.isApiErrorMessage or model == "<synthetic>":
+            pieces = pieces_of(content, assistant=True, injected=True)
+            self._message(chain, value.uuid, content, pieces, at, out, value.timestamp)
+            return
+        if isinstance(content, list) and len(content) == 1 and content[0].type == "tool_use":
+            block = content[0]
+            call = Call(block.name or "tool", block.input)
+            digest = call.fingerprint()
+            added = self._record(chain, value.uuid, "tool", call, (call,), digest, at, out, value.timestamp, model) is not None
+        else:
+            pieces = pieces_of(content, assistant=True, injected=False)
+            added = self._message(chain, value.uuid, content, pieces, at, out, value.timestamp, model, message.id)
+        usage = message.usage
+        if (
+            added
+            and usage is not None
+            and (usage.input_tokens or usage.cache_read_input_tokens or usage.cache_creation_input_tokens)
+        ):
+            chain.usage = usage
+            if chain.asks_tokens is not None and (tokens := tokens_of(usage.window())):
+                out.append(TokensAfter(session=chain.session, round=chain.asks_tokens, tokens=tokens))
+                chain.asks_tokens = None
+
+    def _message(
         self,
         chain: Chain,
         uuid: str | None,
+        content: Content,
         pieces: list[Piece],
         at: PhysicalLine,
         out: list[Item],
@@ -145,33 +170,65 @@ class ClaudeCodeReader(JsonlReader[Line]):
         model: str = "",
         response: str | None = None,
     ) -> bool:
-        """Add the pieces of one entry, unless it is a further copy. An entry without pieces counts as added."""
+        """Add all pieces of one entry. Returns whether it is a new one; one without pieces is."""
+        if not pieces:
+            if is_hollow(content):
+                self._lines.report(at, "unexpected_shape")
+            known = EMPTY if uuid is None else self._seen.setdefault(uuid, EMPTY)
+            if known != EMPTY:
+                self._again(chain, uuid or "", False, False, at, out)
+            return known == EMPTY
+        role, body, calls = pieces[0]
         digest = fingerprint(pieces)
+        entry = self._record(chain, uuid, role, body, calls, digest, at, out, stamp, model, response, len(pieces) > 1)
+        if entry is not None:
+            sink = chain.sink(out)
+            for role, body, calls in pieces[1:]:
+                key = f"{entry.native}.{len(entry.keys)}"
+                sink.append(Message(chain.session, key, role, body, at, chain.turn, False, stamp, model, calls))
+                entry.keys += (key,)
+        return entry is not None
+
+    def _record(
+        self,
+        chain: Chain,
+        uuid: str | None,
+        role: Role,
+        body: Body,
+        calls: tuple[Call, ...],
+        digest: int,
+        at: PhysicalLine,
+        out: list[Item],
+        stamp: str | None,
+        model: str = "",
+        response: str | None = None,
+        more: bool = False,
+    ) -> Live | None:
+        """Add the first piece of an entry, the speaker's own text where there is any, unless it is a further copy.
+
+        `response` names the response that a text belongs to: lines that share it are one message. `more` pieces will follow.
+        """
+        counts = role in INSPECTED_ROLES
         if uuid is None:
             chain.unnamed += 1
             uuid = f"entry-{chain.unnamed}"
         else:
             known = self._seen.get(uuid)
             if known is not None:
-                self._again(chain, uuid, pieces, known == digest, at, out)
-                return False
+                self._again(chain, uuid, known == digest, counts, at, out)
+                return None
             self._seen[uuid] = digest
-        if not pieces:
-            return True
-        # The speaker's own text, where there is any, is the first piece.
-        role, body, calls = pieces[0]
-        counts = role in INSPECTED_ROLES
         if counts and response is not None:
             told = self._responses.get(response)
             if told is None:
                 self._responses[response] = [digest]
             elif digest in told:
-                self._again(chain, uuid, pieces, True, at, out)
-                return False
+                self._again(chain, uuid, True, True, at, out)
+                return None
             else:
                 told.append(digest)
                 counts = False
-        spoken = role != "system" or len(pieces) > 1
+        spoken = role != "system" or more
         sink = out
         if chain.pending is not None:
             if spoken or len(chain.pending.held) >= HELD_ITEMS_MAX:
@@ -180,22 +237,14 @@ class ClaudeCodeReader(JsonlReader[Line]):
                 sink = chain.pending.held
         chain.turn = turn = chain.turn + 1
         sink.append(Message(chain.session, uuid, role, body, at, turn, counts, stamp, model, calls))
-        if len(pieces) == 1:
-            chain.live.append(Live(uuid, (uuid,), at.number, counts, spoken))
-            return True
-        keys = [uuid]
-        for role, body, calls in pieces[1:]:
-            key = f"{uuid}.{len(keys)}"
-            sink.append(Message(chain.session, key, role, body, at, turn, False, stamp, model, calls))
-            keys.append(key)
-        chain.live.append(Live(uuid, tuple(keys), at.number, counts, spoken))
-        return True
+        entry = Live(uuid, (uuid,), at.number, counts, spoken)
+        chain.live.append(entry)
+        return entry
 
     @staticmethod
-    def _again(chain: Chain, uuid: str, pieces: list[Piece], same: bool, at: PhysicalLine, out: list[Item]) -> None:
-        """A uuid, or a response's text, that stands in the file already."""
+    def _again(chain: Chain, uuid: str, same: bool, counts: bool, at: PhysicalLine, out: list[Item]) -> None:
+        """A further entry with a uuid that stands in the file already: a copy, or a conflict."""
         if same:
-            counts = bool(pieces) and pieces[0][0] in INSPECTED_ROLES
             out.append(Duplicate(session=chain.session, key=uuid, line=at.number, counted=counts))
         else:
             out.append(Conflict(session=chain.session, key=uuid, line=at.number, sha256=at.sha256))
@@ -209,7 +258,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
         if pieces:
             chain = self._agent(self._session or "", data.agentId, value, out)
             response = line.message.id if line.type == "assistant" else None
-            self._record(chain, line.uuid, pieces, at, out, line.timestamp, line.message.model or "", response)
+            self._message(chain, line.uuid, None, pieces, at, out, line.timestamp, line.message.model or "", response)
 
     # --- rounds --------------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import msgspec
 
 from ledger.transcripts.claude_shapes import CompactMetadata, Line, Usage
 from ledger.transcripts.lines import PhysicalLine
-from ledger.transcripts.model import Item, Round, Share, Summary, time_ms
+from ledger.transcripts.model import Item, Round, Share, Summary, time_ms, tokens_of
 from ledger.transcripts.window import Live, LiveWindow
 from schemas.records import SummaryState
 
@@ -60,7 +60,7 @@ class Chain:
             return entry.native in kept
 
         def is_unseen(entry: Live) -> bool:
-            return unseen_from is not None and entry.spoken and entry.line > unseen_from
+            return unseen_from is not None and entry.spoken and entry.place > unseen_from
 
         shares = self.window.cut(is_kept, is_unseen)
         anchors = [value.uuid, *(one.anchorUuid for one in (meta.preservedSegment, meta.preservedMessages) if one is not None)]
@@ -88,8 +88,8 @@ class Chain:
             summarised=shares[0],
             kept=shares[1],
             unseen=shares[2],
-            tokens_before=meta.preTokens if meta and meta.preTokens is not None else self.usage and self.usage.window(),
-            tokens_after=meta.postTokens if meta else None,
+            tokens_before=tokens_of(meta.preTokens if meta and meta.preTokens is not None else self.usage and self.usage.window()),
+            tokens_after=tokens_of(meta.postTokens) if meta else None,
             time_ms=time_ms(value.timestamp),
             where=at,
         )
@@ -110,6 +110,10 @@ class Chain:
         self.asks_tokens = done.id if done.tokens_after is None else None
         out.append(done)
         out.extend(pending.held)
+
+    def sink(self, out: list[Item]) -> list[Item]:
+        """Where items go that stand behind a boundary that waits, or else `out`."""
+        return out if self.pending is None else self.pending.held
 
     def end(self, out: list[Item]) -> None:
         """The file has ended. A round that still waits is told as one whose summary may yet be written."""

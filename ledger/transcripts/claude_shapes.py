@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from ledger.transcripts.texts import Call, Content, Piece, is_injected, raw_text, result_text
@@ -79,20 +81,13 @@ class Attachment(msgspec.Struct, gc=False):
     """The `attachment` of an attachment line, whatever its type: the same field has another shape in another type."""
 
     type: str = ""
-    content: msgspec.Raw = NOTHING
-    text: msgspec.Raw = NOTHING
-    snippet: msgspec.Raw = NOTHING
+    content: Any = None
+    text: Any = None
+    snippet: Any = None
+    skills: Any = None
+    addedBlocks: Any = None  # noqa: N815
     prompt: msgspec.Raw = NOTHING
-    skills: msgspec.Raw = NOTHING
-    addedBlocks: msgspec.Raw = NOTHING  # noqa: N815
     commandMode: msgspec.Raw = NOTHING  # noqa: N815
-
-
-class AttachedFile(msgspec.Struct, gc=False):
-    """A file, a memory or a skill whose text was put into the window; files nest their text once more."""
-
-    content: str | None = None
-    file: msgspec.Raw = NOTHING
 
 
 class Line(msgspec.Struct, gc=False):
@@ -115,10 +110,6 @@ class Line(msgspec.Struct, gc=False):
     compactMetadata: CompactMetadata | None = None  # noqa: N815
     attachment: Attachment | None = None
     data: AgentProgress | list[msgspec.Raw] | str | int | float | bool | None = None
-
-
-_attached = msgspec.json.Decoder(str | list[str | AttachedFile] | AttachedFile | None)
-_file = msgspec.json.Decoder(AttachedFile)
 
 
 def pieces_of(content: Content, *, assistant: bool, injected: bool) -> list[Piece]:
@@ -160,13 +151,14 @@ def is_hollow(content: Content) -> bool:
     """
     if content is None or isinstance(content, str):
         return content is None
-    return any(
-        (block.type == "text" and block.text is None)
-        or (block.type.endswith("tool_result") and block.content is msgspec.UNSET)
-        or (not block.type.endswith("tool_result") and (bool(block.content) or bool(bytes(block.input))))
-        or not block.type
-        for block in content
-    )
+    for block in content:
+        kind, inner = block.type, block.content
+        if kind.endswith("tool_result"):
+            if inner is msgspec.UNSET:
+                return True
+        elif not kind or (inner is not msgspec.UNSET and inner) or bytes(block.input) or (kind == "text" and block.text is None):
+            return True
+    return False
 
 
 def attachment_text(value: Attachment) -> tuple[Role, str]:
@@ -176,24 +168,23 @@ def attachment_text(value: Attachment) -> tuple[Role, str]:
         own = bytes(value.commandMode) in {b"", b"null", b'"prompt"'} and not is_injected(text)
         return ("user" if own else "system"), text if text.strip() else ""
     texts: list[str] = []
-    for raw in (value.text, value.snippet, value.addedBlocks, value.skills, value.content):
-        if raw is not NOTHING:
-            texts += _attached_texts(raw)
-    return "system", "\n\n".join(text for text in texts if text.strip())
+    for field in (value.text, value.snippet, value.addedBlocks, value.skills, value.content):
+        if field:
+            texts += _attached_texts(field)
+    if not texts:
+        return "system", ""
+    return "system", "\n\n".join(text for text in texts if text and not text.isspace())
 
 
-def _attached_texts(raw: msgspec.Raw) -> list[str]:
+def _attached_texts(field: Any) -> list[str]:
     """The texts of one field: a string, a list of strings or of objects with a text, or a file. Anything else has none."""
-    try:
-        content = _attached.decode(raw)
-        parts = content if isinstance(content, list) else [content]
-        return [_text_of(part) for part in parts if part is not None]
-    except msgspec.DecodeError:
-        return []
-
-
-def _text_of(part: str | AttachedFile) -> str:
-    if isinstance(part, str):
-        return part
-    inner = _file.decode(part.file) if part.file is not NOTHING else part
-    return inner.content or ""
+    if isinstance(field, str):
+        return [field]
+    texts: list[str] = []
+    for part in field if isinstance(field, list) else (field,):
+        # A file, a memory or a skill whose text was put into the window; files nest their text once more.
+        inner = part.get("file", part) if isinstance(part, dict) else part
+        text = inner.get("content") if isinstance(inner, dict) else inner
+        if isinstance(text, str):
+            texts.append(text)
+    return texts

@@ -17,7 +17,6 @@ elsewhere a message is named by its ordinal among the session's messages, and a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import msgspec
 
@@ -48,9 +47,11 @@ from ledger.transcripts.model import (
     Share,
     Summary,
     time_ms,
+    tokens_of,
 )
-from ledger.transcripts.texts import Piece, fingerprint, summary_state, text_of
+from ledger.transcripts.texts import Body, Call, fingerprint, summary_state, text_of
 from ledger.transcripts.window import Live, LiveWindow
+from schemas.records import Role
 
 KEPT_BYTES_WITHOUT_HISTORY = 80_000
 """Without a replacement history the newest user messages stay, up to 20,000 tokens, which the tool itself counts as four bytes
@@ -98,6 +99,12 @@ class CodexReader(JsonlReader[Line]):
         self._event: tuple[PhysicalLine, str | None, int] | None = None
         self._last_summary: str | None = None
         self._generation = 0
+        self._items = {
+            "message": self._message,
+            "agent_message": self._agent_message,
+            **dict.fromkeys(_CALLS, self._call),
+            **dict.fromkeys(_OUTPUTS, self._output),
+        }
 
     def _end(self, out: list[Item]) -> None:
         """A round with which the file ends, whose token count, event or line may still be written; an event without its line."""
@@ -110,7 +117,11 @@ class CodexReader(JsonlReader[Line]):
         if payload is None:
             self._lines.report(at, "unexpected_shape")
         elif kind == "response_item":
-            self._item(value, payload, at, out)
+            take = self._items.get(payload.type or "")
+            if take is not None:
+                take(value, payload, at, out)
+            elif payload.type not in _SILENT and payload.has_words():
+                self._lines.report(at, "unknown_type")
         elif kind == "event_msg":
             if payload.type == "token_count":
                 self._token_count(payload)
@@ -143,11 +154,11 @@ class CodexReader(JsonlReader[Line]):
         if self._first is None:
             self._first = meta
 
-    def _open(self, value: Line, at: PhysicalLine, out: list[Item]) -> str:
+    def _open(self, stamp: str | None, at: PhysicalLine, out: list[Item]) -> str:
         """The session of this file, opened with its first entry, when the header lines have all been seen."""
         first = self._first
         if first is None:
-            first = _Meta(f"unnamed-{at.sha256[:24]}", None, None, "", "", time_ms(value.timestamp))
+            first = _Meta(f"unnamed-{at.sha256[:24]}", None, None, "", "", time_ms(stamp))
         scope, seen = first, {first.id}
         while scope.parent_thread is not None and scope.parent_thread not in seen:
             seen.add(scope.parent_thread)
@@ -169,46 +180,63 @@ class CodexReader(JsonlReader[Line]):
 
     # --- entries -------------------------------------------------------------------------------------------------------------
 
-    def _item(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
-        kind = payload.type or ""
-        own_id = payload.id if isinstance(payload.id, str) else None
-        if kind == "message":
-            self._messages += 1
-            pieces = pieces_of(payload.role or "", payload.content)
-            if pieces:
-                self._record(value, own_id or f"{self._messages}", pieces, at, out, named=own_id is not None)
-            elif is_hollow(payload.content):
+    def _message(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
+        self._messages += 1
+        pieces = pieces_of(payload.role or "", payload.content)
+        if not pieces:
+            if is_hollow(payload.content):
                 self._lines.report(at, "unexpected_shape")
-        elif kind in _CALLS:
-            call = call_of(kind, payload)
-            native = own_id or payload.call_id
-            self._record(value, native or self._ordinal(), (("tool", call, (call,)),), at, out, named=native is not None)
-        elif kind in _OUTPUTS:
-            text = output_text(payload.output)
-            if text and not text.isspace():
-                native = own_id or (payload.call_id and f"{payload.call_id}:output")
-                self._record(value, native or self._ordinal(), (("tool", text, ()),), at, out, named=bool(native))
-            elif payload.output is msgspec.UNSET and kind != "tool_search_output":
-                self._lines.report(at, "unexpected_shape")
-        elif kind == "agent_message":
-            text = text_of(payload.content)
-            if text and not text.isspace():
-                self._record(value, own_id or self._ordinal(), (("system", text, ()),), at, out, named=own_id is not None)
-        elif kind not in _SILENT and payload.has_words():
-            self._lines.report(at, "unknown_type")
+            return
+        named = isinstance(payload.id, str) and payload.id != ""
+        native = str(payload.id) if named else str(self._messages)
+        role, body, calls = pieces[0]
+        entry = self._record(native, named, role, body, calls, fingerprint(pieces), value.timestamp, at, out)
+        if entry is None:
+            return
+        for role, body, calls in pieces[1:]:
+            key = f"{native}.{len(entry.keys)}"
+            out.append(Message(self._session, key, role, body, at, self._turn, False, value.timestamp, "", calls))
+            entry.keys += (key,)
+        if pieces[0][0] == "user":
+            entry.user_bytes = sum(len(body.encode("utf-8", "replace")) for _, body, _ in pieces if isinstance(body, str))
 
-    def _ordinal(self) -> str:
-        return f"entry-{self._turn + 1}"
+    def _agent_message(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
+        text = text_of(payload.content)
+        if text and not text.isspace():
+            native = payload.id if isinstance(payload.id, str) else ""
+            self._record(native, native != "", "system", text, (), hash(("system", text)), value.timestamp, at, out)
+
+    def _call(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
+        call = call_of(payload)
+        native = (payload.id if isinstance(payload.id, str) else None) or payload.call_id or ""
+        self._record(native, native != "", "tool", call, (call,), call.fingerprint(), value.timestamp, at, out)
+
+    def _output(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
+        text = output_text(payload.output)
+        if text and not text.isspace():
+            native = payload.id if isinstance(payload.id, str) else ""
+            if not native and payload.call_id:
+                native = payload.call_id + ":output"
+            self._record(native, native != "", "tool", text, (), hash(("tool", text)), value.timestamp, at, out)
+        elif payload.output is msgspec.UNSET and payload.type != "tool_search_output":
+            self._lines.report(at, "unexpected_shape")
 
     def _record(
-        self, value: Line, native: str, pieces: Sequence[Piece], at: PhysicalLine, out: list[Item], *, named: bool
-    ) -> None:
-        """Add the pieces of one entry, unless its own id was seen before."""
+        self,
+        native: str,
+        named: bool,
+        role: Role,
+        body: Body,
+        calls: tuple[Call, ...],
+        digest: int,
+        stamp: str | None,
+        at: PhysicalLine,
+        out: list[Item],
+    ) -> Live | None:
+        """Add the first piece of an entry, unless the entry's own id was seen before. One without an id gets its ordinal."""
         if self._pending is not None:
             self._settle(out)
-        session = self._session or self._open(value, at, out)
-        digest = fingerprint(pieces)
-        role, body, calls = pieces[0]
+        session = self._session or self._open(stamp, at, out)
         counts = role in INSPECTED_ROLES
         if named:
             known = self._seen.get(native)
@@ -217,23 +245,15 @@ class CodexReader(JsonlReader[Line]):
                     out.append(Duplicate(session=session, key=native, line=at.number, counted=counts))
                 else:
                     out.append(Conflict(session=session, key=native, line=at.number, sha256=at.sha256))
-                return
+                return None
             self._seen[native] = digest
         self._turn = turn = self._turn + 1
-        stamp, model = value.timestamp, self._model if role == "assistant" else ""
+        native = native or f"entry-{turn}"
+        model = self._model if role == "assistant" else ""
         out.append(Message(session, native, role, body, at, turn, counts, stamp, model, calls))
-        if len(pieces) == 1 and role != "user":
-            self._live.append(Live(native, (native,), at.number, counts, True, digest))
-            return
-        keys = [native]
-        for role, body, calls in pieces[1:]:
-            key = f"{native}.{len(keys)}"
-            out.append(Message(session, key, role, body, at, turn, False, stamp, "", calls))
-            keys.append(key)
-        size = 0
-        if pieces[0][0] == "user":
-            size = sum(len(body.encode("utf-8", "replace")) for _, body, _ in pieces if isinstance(body, str))
-        self._live.append(Live(native, tuple(keys), at.number, counts, True, digest, size))
+        entry = Live(native, (native,), at.number, counts, True, digest)
+        self._live.append(entry)
+        return entry
 
     # --- rounds --------------------------------------------------------------------------------------------------------------
 
@@ -242,12 +262,13 @@ class CodexReader(JsonlReader[Line]):
             usage = _info.decode(payload.info).last_token_usage if bytes(payload.info) not in {b"", b"null"} else None
         except msgspec.DecodeError:
             return
-        if usage is None or not usage.total_tokens:
+        tokens = tokens_of(usage.total_tokens) if usage is not None else None
+        if not tokens:
             return
-        self._tokens = usage.total_tokens
+        self._tokens = tokens
         if self._pending is not None:
             summary, done = self._pending
-            self._pending = summary, msgspec.structs.replace(done, tokens_after=usage.total_tokens)
+            self._pending = summary, msgspec.structs.replace(done, tokens_after=tokens)
 
     def _compacted_event(self, value: Line, at: PhysicalLine, out: list[Item]) -> None:
         if self._event_expected:
@@ -262,7 +283,7 @@ class CodexReader(JsonlReader[Line]):
     def _compacted(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
         self._settle(out)
         self._event_expected, self._event = self._event is None, None
-        session = self._session or self._open(value, at, out)
+        session = self._session or self._open(value.timestamp, at, out)
         history = payload.replacement_history
         kept = self._kept(history)
         shares = self._window.cut(lambda entry: entry.native in kept, lambda _: False)
@@ -342,11 +363,13 @@ class CodexReader(JsonlReader[Line]):
         if self._pending is not None:
             summary, done = self._pending
             self._pending = None
-            out += (summary, msgspec.structs.replace(done, waiting=True) if waiting else done)
+            if waiting:
+                summary, done = msgspec.structs.replace(summary, waiting=True), msgspec.structs.replace(done, waiting=True)
+            out += (summary, done)
 
     def _event_alone(self, at: PhysicalLine, stamp: str | None, before: int, out: list[Item]) -> None:
         """A compaction of which only the event is left: a round without a summary. What came later stays in the window."""
-        session = self._session or self._open(Line(timestamp=stamp), at, out)
+        session = self._session or self._open(stamp, at, out)
         late = {entry.native for entry in self._live[before:]}
         shares = self._window.cut(lambda entry: entry.native in late, lambda _: False)
         self._rounds += 1

@@ -134,13 +134,13 @@ def is_hollow(content: Content) -> bool:
     )
 
 
-def call_of(kind: str, payload: Payload) -> Call:
+def call_of(payload: Payload) -> Call:
     """A tool call. One of a kind of its own has no name but that."""
-    name = payload.name or kind.removesuffix("_call")
-    for raw in (payload.arguments, payload.input):
-        if raw is not NOTHING:
-            return Call(name, raw)
-    return Call(name, payload.action)
+    name = payload.name or (payload.type or "").removesuffix("_call")
+    raw = payload.arguments
+    if raw is NOTHING:
+        raw = payload.input if payload.input is not NOTHING else payload.action
+    return Call(name, raw)
 
 
 def output_text(output: Result | msgspec.UnsetType) -> str:

@@ -34,6 +34,25 @@ def time_ms(stamp: str | None) -> int | None:
         return None
 
 
+def stamp_of(milliseconds: int | None) -> str | None:
+    """Milliseconds since the epoch as ISO 8601; None for what is no time."""
+    if milliseconds is None:
+        return None
+    try:
+        return (_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds")
+    except OverflowError:
+        return None
+
+
+TOKENS_MAX = 2**53 - 1
+"""Largest count that every JSON reader takes exactly. What is above it, or below 0, is no count of tokens."""
+
+
+def tokens_of(number: float | None) -> int | None:
+    """A count as a file gives it; None where it is none, since a damaged number is not to be taken for a measurement."""
+    return int(number) if number is not None and 0 <= number <= TOKENS_MAX else None
+
+
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """A session is seen for the first time. `scope` is read from the file alone and never changes afterwards."""
 
@@ -85,7 +104,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The text that took the place of `covers` (keys of messages) and of the summary `replaces`.
 
-    `late` marks one that came after its round had been reported without.
+    `late` marks one that came after its round had been reported without. `waiting` is that of its round.
     """
 
     session: str
@@ -100,6 +119,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     time_ms: int | None = None
     tokens: int | None = None
     late: bool = False
+    waiting: bool = False
 
 
 class Share(msgspec.Struct, frozen=True):

@@ -106,6 +106,10 @@ class _Arguments(msgspec.Struct, gc=False):
 _arguments = msgspec.json.Decoder(_Arguments)
 
 
+LOOSE_BYTES = 256
+"""Where the first colon of a call's arguments stands at the latest: names of arguments are short."""
+
+
 class Call(msgspec.Struct, frozen=True, gc=False):
     """A tool call: its name, and its arguments as they stand in the file. Most are never looked at closer."""
 
@@ -151,11 +155,13 @@ class Call(msgspec.Struct, frozen=True, gc=False):
                 return f"{self.name} {first}"[:ACTION_CHARS_MAX]
         return self.name
 
-    def print(self) -> int:
-        """Equal for calls of equal text, unless a writer put blanks in uncommon places. A hash of this run of the interpreter."""
+    def fingerprint(self) -> int:
+        """As `fingerprint` below, of the bytes in the file. A writer who puts blanks behind colons does it at the first one too;
+        two writers who differ in other ways make a conflict of what might be a copy, which is the safe side.
+        """
         data = bytes(self.raw)
-        if b'": ' in data or b"\n" in data or b"\\u" in data:
-            return hash((self.name, compact_json(data).encode("utf-8", "replace")))
+        if data.find(b'": ', 0, LOOSE_BYTES) >= 0:
+            data = compact_json(data).encode("utf-8", "replace")
         return hash((self.name, data))
 
 
@@ -266,5 +272,5 @@ def fingerprint(pieces: Sequence[Piece]) -> int:
     """Decides whether a repeated id repeats its role and text. The interpreter's keyed hash: only ever compared in one run."""
     if len(pieces) == 1:
         role, body, _ = pieces[0]
-        return hash((role, body)) if isinstance(body, str) else body.print()
+        return hash((role, body)) if isinstance(body, str) else body.fingerprint()
     return hash(tuple([fingerprint((piece,)) for piece in pieces]))

@@ -65,9 +65,15 @@ class _Spans:
 
 
 class RecordMaker:
-    """Turns the items of one file into records. `publisher` and `path` go into `source`, and into no id."""
+    """Turns the items of one file into records. `publisher` and `path` go into `source`, and into no id.
 
-    def __init__(self, *, mask: Mask, extract: Extract, rules_version: str, publisher: str, path: str) -> None:
+    `may_grow` says that the file is read again when more is in it. Then a round with which it ends is left for that time, and
+    with it whatever stands behind its boundary: its summary may be a moment away, and a record cannot be taken back.
+    """
+
+    def __init__(
+        self, *, mask: Mask, extract: Extract, rules_version: str, publisher: str, path: str, may_grow: bool = False
+    ) -> None:
         self._mask = mask
         self._extract = extract
         self._rules_version = rules_version
@@ -78,15 +84,18 @@ class RecordMaker:
         self._unread: list[UnreadLine] = []
         self._conflicts: dict[str, None] = {}
         self._spoilt: set[str] = set()
+        self._may_grow = may_grow
+        self._waiting: set[str] = set()
 
     def feed(self, item: Item) -> list[AnyRecord]:
         """The records that this item makes, in log order."""
         if isinstance(item, Message):
-            return self._message(item)
-        if isinstance(item, Summary):
-            return [self._summary(item)]
-        if isinstance(item, Round):
-            return [self._round(item)]
+            return [] if item.session in self._waiting else self._message(item)
+        if isinstance(item, (Summary, Round)):
+            if item.waiting and self._may_grow:
+                self._waiting.add(item.session)
+                return []
+            return [self._summary(item) if isinstance(item, Summary) else self._round(item)]
         if isinstance(item, Opened):
             return [self._opened(item)]
         if isinstance(item, Unread):

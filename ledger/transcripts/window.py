@@ -10,7 +10,8 @@ from ledger.transcripts.model import Share
 
 
 class Live(msgspec.Struct, gc=False):
-    """One entry that is in the window: its native id, the keys of its pieces, where it stood, and its content's digest.
+    """One entry that is in the window: its native id, the keys of its pieces, its place in the file (the number of its line, or
+    of its entry where the format counts those), and its content's digest.
 
     `spoken` is false where the runtime alone wrote it: such an entry is never called unseen, since nobody said it.
     `user_bytes` is the length of the user's own text, 0 for other entries; only Codex needs it.
@@ -18,7 +19,7 @@ class Live(msgspec.Struct, gc=False):
 
     native: str
     keys: tuple[str, ...]
-    line: int
+    place: int
     counted: bool
     spoken: bool = True
     digest: int = 0

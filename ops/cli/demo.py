@@ -9,7 +9,6 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ops.cli.alerting import AlertPrinter
 from ops.cli.findings import show_losses, show_round, show_trust
 from ops.cli.ingesting import show_alert_counts
 from ops.cli.options import Json
@@ -17,7 +16,6 @@ from ops.cli.screen import listing, one_line, print_json, rule_off, say
 from ops.cli.words import count, listed, short_session
 
 if TYPE_CHECKING:
-    from ops.queries.alerts import Cursor
     from ops.store import Store
     from ops.whatif import AskedFirst
     from schemas.records import AnyRecord
@@ -167,10 +165,10 @@ async def _alerts(store: Store, session: str, json: bool) -> None:
 
 
 async def _tombstone(store: Store, session: str, json: bool) -> None:
-    from ops.queries.alerts import end_of
+    from ops.queries.alerts import end_of, stream
     from ops.requests import tombstone
 
-    cursor: Cursor = await end_of(store.log)
+    cursor = await end_of(store.log)
     answers = await tombstone(store, session, DROPPED, "switched off on purpose", "the user, line 56")
     if json:
         print_json({"part": "tombstoned", "answers": answers})
@@ -178,7 +176,9 @@ async def _tombstone(store: Store, session: str, json: bool) -> None:
     rule_off("4. Dropped on purpose")
     for answer in answers:
         say(f"{answer.cls} {one_line(answer.value)}: {answer.reason}, says {answer.authority}", indent=2)
-    await AlertPrinter(json=False).print_new(store, cursor)
+    with store.reading() as reading:
+        async for alert in stream(reading, cursor=cursor):
+            say(f"{alert.state}: {alert.severity} {alert.kind} (rule {alert.rule})", indent=2)
 
 
 async def _answers(store: Store, session: str, json: bool) -> None:

@@ -73,6 +73,7 @@ class _Watch:
         """Follow what is there, and look for new files now and then."""
         from ops.transcripts import plan
 
+        talk("following; Ctrl-C ends it, and nothing that was read is lost")
         while True:
             for found in plan(paths).files:
                 if found.path not in self._tasks:

@@ -112,7 +112,7 @@ class _Work:
         from ops.transcripts import read_records
 
         job = self.job or await self._open()
-        await job.file(transcript.path, read_records(transcript, progress))
+        await job.file(transcript.path, read_records(transcript, progress, may_grow=True))
 
     async def _open(self) -> Ingest:
         from ops.cli.reading import caught_up, opened

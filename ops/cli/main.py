@@ -128,6 +128,8 @@ def _run(arguments: list[str]) -> None:
         context = getattr(error, "ctx", None)
         exit.complain(message, f"See: {context.command_path} --help" if context is not None else "See: cledger --help")
     else:
+        if code == exit.INTERRUPTED:
+            raise KeyboardInterrupt
         if isinstance(code, int):
             exit.settle(code)
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ops.evidence.chance import seeded
 from ops.evidence.world import NAMES, SMALL_TALK, SOURCE_LINES, Planted, Topic, topic
 from schemas.records import Role
 
@@ -50,7 +51,7 @@ def turns(seed: int, *, count: int = TURNS, hours: int = HOURS, bulk_bytes: int 
 
     `bulk_bytes` is the mean size of a tool's output beyond its first lines: 0 for a session that is quick to fold.
     """
-    chance = random.Random(f"turns-{seed}")
+    chance = seeded("turns", seed)
     waiting: list[Planted] = []
     subject = topic(seed, 0)
     for number in range(1, count + 1):
@@ -181,7 +182,7 @@ class _Writer:
 
     def _entry(self, turn: Turn, kind: str, message: dict[str, Any] | None, **fields: Any) -> bytes:
         self._entries += 1
-        own = str(uuid.UUID(int=random.Random(f"{self._seed}-{self._entries}").getrandbits(128), version=4))
+        own = str(uuid.UUID(int=seeded(self._seed, self._entries).getrandbits(128), version=4))
         stamp = _START + timedelta(minutes=turn.minute, milliseconds=turn.number)
         entry: dict[str, Any] = {
             "parentUuid": self._parent,
@@ -200,7 +201,3 @@ class _Writer:
         self._parent = own
         return _encode(entry) + b"\n"
 
-
-def sentences_of(planted: Iterable[Planted]) -> list[str]:
-    """The sentences of planted statements, in order."""
-    return [one.sentence for one in planted]

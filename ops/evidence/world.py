@@ -1,13 +1,16 @@
-"""What a generated session is about. Each topic has one value for each attribute, unlike any other topic's, so that an answer is
-right or wrong and never a matter of opinion.
+"""What a generated session is about.
+
+Each topic has one value for each attribute, unlike any other topic's, so that an answer is right or wrong and never a matter of
+opinion.
 """
 
 from __future__ import annotations
 
-import random
 from typing import Literal
 
 import msgspec
+
+from ops.evidence.chance import seeded
 
 Attribute = Literal["service", "limit", "ban", "deadline", "decision", "path"]
 ATTRIBUTES: tuple[Attribute, ...] = ("service", "limit", "ban", "deadline", "decision", "path")
@@ -51,7 +54,7 @@ class Topic(msgspec.Struct, frozen=True):
 
 def topic(seed: int, number: int) -> Topic:
     """The topic with this number; the same for the same seed, whatever was asked for before."""
-    chance = random.Random(f"topic-{seed}-{number}")
+    chance = seeded("topic", seed, number)
     area, part = chance.choice(_AREAS), chance.choice(_PARTS)
     service = f"{area}-{part}-{number}"
     person = chance.choice(_PEOPLE)

@@ -1,8 +1,9 @@
 """One to three Kafka nodes on loopback: `python -m ops.kafka.broker start|stop|run`, and `Cluster` for tests.
 
-Each node is broker and controller (KRaft). Everything a cluster is made of lies in one folder: a data directory, a properties file
-and a log for each node, and `cluster.json` with ports and process ids, by which a later `stop` finds what `start` left running.
-Kafka does not sync each record to disk: what a lone node acknowledged survives a kill of the process, not a power loss.
+Each node is broker and controller (KRaft). Everything a cluster is made of lies in one folder: a data directory, a properties
+file and a log for each node, and `cluster.json` with ports and process ids, by which a later `stop` finds what `start` left
+running. Kafka does not sync each record to disk: what a lone node acknowledged survives a kill of the process, not a power
+loss.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 import base64
 import contextlib
 import ctypes
+import logging
 import os
 import signal
 import socket
@@ -106,7 +108,9 @@ class Cluster:
         return ",".join(f"{HOST}:{node.port}" for node in self.state.nodes)
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Start every node that does not run, and wait until all of them and a controller are named. Raises `BrokerUnavailable`."""
+        """Start every node that does not run, and wait until all of them and a controller are named. Raises
+        `BrokerUnavailable`.
+        """
         for node in self.state.nodes:
             self.start_node(node.id)
         self.wait_ready(timeout_s)
@@ -116,7 +120,16 @@ class Cluster:
         node = self._node(node_id)
         if self._is_running(node):
             return
-        command = ["java", f"-Xms{HEAP}", f"-Xmx{HEAP}", *_JAVA_OPTIONS, "-cp", f"{jars()}/*", "kafka.Kafka", "server.properties"]
+        command = [
+            "java",
+            f"-Xms{HEAP}",
+            f"-Xmx{HEAP}",
+            *_JAVA_OPTIONS,
+            "-cp",
+            f"{jars()}/*",
+            "kafka.Kafka",
+            "server.properties",
+        ]
         with (self._home(node) / "broker.log").open("ab") as log:
             process = subprocess.Popen(
                 command,
@@ -192,7 +205,16 @@ class Cluster:
         home.mkdir(parents=True, exist_ok=True)
         (home / "server.properties").write_text(self._properties(node), "utf-8")
         voters = ",".join(f"{each.id}@{HOST}:{each.controller_port}:{each.directory_id}" for each in self.state.nodes)
-        command = ["java", *_JAVA_OPTIONS, "-cp", f"{jars()}/*", "kafka.tools.StorageTool", "format", "-t", self.state.cluster_id]
+        command = [
+            "java",
+            *_JAVA_OPTIONS,
+            "-cp",
+            f"{jars()}/*",
+            "kafka.tools.StorageTool",
+            "format",
+            "-t",
+            self.state.cluster_id,
+        ]
         command += ["-c", "server.properties", "--initial-controllers", voters]
         done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=START_TIMEOUT_S)
         if done.returncode != 0:
@@ -260,7 +282,7 @@ def _is_ours(pid: int, home: Path) -> bool:
     """Does this process id still belong to the node? It may have been given to somebody else since."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cwd").resolve() == home.resolve()
-    if sys.platform == "linux":
+    if Path("/proc/self").exists():
         return False
     with contextlib.suppress(OSError):
         os.kill(pid, 0)
@@ -312,6 +334,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--nodes", type=int, default=1, help="of a new cluster, 1 to 3")
     parser.add_argument("--port", type=int, default=0, help="of the first node of a new cluster; default: a free one")
     options = parser.parse_args(arguments)
+    logging.getLogger().addHandler(logging.NullHandler())  # each look at a node that is not up yet is an error to the client
     try:
         if options.action == "stop":
             Cluster.load(options.folder).stop()

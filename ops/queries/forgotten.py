@@ -28,6 +28,8 @@ class Forgotten(msgspec.Struct, kw_only=True):
     role: str
     text: str
     span: str
+    start: int
+    end: int
     sequence: int
     path: str
     line: int | None
@@ -184,6 +186,8 @@ async def _entry(found: Found, loss: _Loss, quotes: Quotes) -> Forgotten:
         role=loss.span.role,
         text=await quotes.cut(loss.row.span, loss.row.start, loss.row.end),
         span=loss.row.span,
+        start=loss.row.start,
+        end=loss.row.end,
         sequence=loss.span.turns[0],
         path=source.path if source is not None else "",
         line=source.line if source is not None else None,

@@ -1,4 +1,4 @@
-"""The words behind a mask, read from the transcript itself (P11): on this machine only, and only while its bytes are the same."""
+"""The words behind a mask, read from the transcript itself (P11): on this machine, and only while its bytes are the same."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import re
 from pathlib import Path
 
 from ledger.errors import UsageError
-from ledger.masking import mask
+from ledger.masking import mask, masked_places
 from ledger.transcripts.files import open_regular
 from ledger.transcripts.formats import SAMPLE_BYTES
 from ledger.transcripts.lines import LineSplitter
 from ledger.transcripts.model import Message
 from ledger.transcripts.reading import format_of
+from ledger.transcripts.to_records import split_text
 from ops.queries.forgotten import Forgotten
 
 _MASKED = re.compile(r"\[masked:[a-z0-9-]{1,40}\]")
@@ -34,7 +35,7 @@ def reveal(entry: Forgotten) -> str:
     if hashlib.sha256(data).hexdigest() != entry.sha256:
         return f"{entry.path} has changed since it was read"
     for text in _texts(head, data):
-        found = unmasked(text, entry.text)
+        found = unmasked(text, entry.text, entry.start, entry.end)
         if found:
             entry.text = found
             return ""
@@ -51,17 +52,27 @@ def _texts(head: bytes, data: bytes) -> list[str]:
     return [item.text for item in items if isinstance(item, Message)]
 
 
-def unmasked(raw: str, quote: str) -> str:
-    """The piece of `raw` that reads `quote` once it is masked, or the empty string where no such piece is found.
+def unmasked(raw: str, quote: str, start: int, end: int) -> str:
+    """The piece of `raw` that reads `quote` once it is masked, at code points `[start, end)` of its span; else empty.
 
-    A mask stands for one or more characters, so the literal words of the quote are searched for with gaps between them; a find
-    counts only if masking what stands before and in it ends in the quote.
+    A long text makes several spans, split after it was masked.
     """
-    pattern = ".{1,20000}?".join(re.escape(piece) for piece in _MASKED.split(quote))
-    if not quote.strip() or quote not in mask(raw):
-        return ""
-    for match in re.finditer(f"(?={pattern})", raw, re.DOTALL):
-        piece = re.match(pattern, raw[match.start() :], re.DOTALL)
-        if piece is not None and mask(raw[: match.start()] + piece.group()).endswith(quote):
-            return piece.group()
+    before = 0
+    for part in split_text(mask(raw)):
+        if part[start:end] == quote:
+            places = masked_places(raw)
+            return raw[_raw_offset(places, before + start, 0) : _raw_offset(places, before + end, 1)]
+        before += len(part)
     return ""
+
+
+def _raw_offset(places: list[tuple[int, int, str]], offset: int, side: int) -> int:
+    """An offset into the masked text as one into the raw text; inside a mask, the secret's beginning or (`side` 1) its end."""
+    shift = 0
+    for begin, secret_end, shown in places:
+        if offset <= begin + shift:
+            break
+        if offset < begin + shift + len(shown):
+            return secret_end if side else begin
+        shift += len(shown) - (secret_end - begin)
+    return offset - shift

@@ -104,6 +104,8 @@ async def _entry(found: Found, one: _Dropped, quotes: Quotes) -> Forgotten:
         role="assistant",
         text=one.sentence.text,
         span=one.span.id,
+        start=one.sentence.start,
+        end=one.sentence.end,
         sequence=one.span.turns[0],
         path=source.path if source is not None else "",
         line=source.line if source is not None else None,

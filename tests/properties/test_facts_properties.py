@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ledger.facts import SummaryText, extract, grounded, survival
 from ledger.facts.fold import fold
 from ledger.facts.numerals import decimal, show
-from schemas.facts import SURVIVING
+from schemas.facts import FACT_CLASSES, SURVIVING, Fact
 
 WORDS = st.sampled_from(
     "never do not delete the staging table before 4 May 2027 at most 250 rows keep `api_key` unless Marta says so only 3.5 GB "
@@ -38,6 +38,32 @@ def test_facts_values_survive_in_their_own_text_f2(text: str, role: str) -> None
         assert grounded(fact, text, scope_key="s")
         if fact.cls == "identifier":
             assert survival(fact, summary).outcome in SURVIVING
+
+
+CONTEXTS = st.lists(
+    st.sampled_from(["^", "!", "#", "%", "/", "-", "<", "|", "%,", "%verb=", "^a/b", "!x", "#<=3", "\u00a0", "delete", "@keep"])
+).map(" ".join)
+FACTS = st.builds(
+    Fact,
+    id=st.just("f0"),
+    cls=st.sampled_from(FACT_CLASSES),
+    start=st.just(0),
+    end=st.just(1),
+    value=st.one_of(st.text(max_size=20), st.sampled_from(["+d", "-3d", "2027-02-30", "<=", "0", "T", "1 of 2", ">3 s"])),
+    subject=st.sampled_from(["", "@", "@2024-99-99", "@9999-12-31", "a/b", "!x"]),
+    polarity=st.sampled_from(["affirmed", "negated"]),
+    quantifier=st.sampled_from(["", "only", "all", "odd"]),
+    hedge=st.sampled_from(["", "maybe"]),
+    context=CONTEXTS,
+)
+
+
+@given(FACTS, st.lists(WORDS, max_size=20).map(" ".join))
+@settings(max_examples=200, deadline=None)
+def test_facts_malformed_by_a_publisher_never_raise_p2(fact: Fact, text: str) -> None:
+    """A fact's context is no part of its id: whatever stands there, the fold gets an answer."""
+    grounded(fact, text, scope_key="s")
+    survival(fact, SummaryText(text + " @keep delete !x x 3 s"))
 
 
 @given(st.text(max_size=200))

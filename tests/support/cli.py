@@ -46,7 +46,9 @@ Cli = Callable[..., Ran]
 
 def environment(data: Path, **more: str) -> dict[str, str]:
     """A clean environment whose logs lie under `data`."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLEDGER_", "COLUMNS", "NO_COLOR", "FORCE_"))}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("CLEDGER_", "COLUMNS", "NO_COLOR", "FORCE_"))
+    }
     return {**kept, "CLEDGER_DATA": str(data), "PYTHONPATH": str(ROOT), **more}
 
 
@@ -78,10 +80,26 @@ def in_subprocess(
         env=environment(data, **(env or {})),
         cwd=ROOT,
         timeout=120,
-        preexec_fn=prepare,  # noqa: PLW1509  no threads are running yet in a child that only sets a limit
+        preexec_fn=prepare,
         check=False,
     )
     return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+
+def with_rules(path: Path, words: str) -> Path:
+    """The bundled session at `path`, with other words in the message that states the ground rules."""
+    lines = SAMPLE.read_text().splitlines()
+    for at, line in enumerate(lines):
+        entry = json.loads(line)
+        content = entry.get("message", {}).get("content") if entry.get("type") == "user" else None
+        if isinstance(content, str) and content.startswith("Right. Ground rules"):
+            entry["message"]["content"] = words
+            lines[at] = json.dumps(entry)
+            break
+    else:
+        raise AssertionError("the sample states no ground rules")
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 def has_no_traceback(ran: Ran) -> bool:

@@ -45,9 +45,8 @@ class MemoryRows:
 
     def digest(self, scope: str) -> bytes:
         """What `Snapshot.scope_digest` says of the same rows."""
-        parts = [
-            digest(prefix + key, rows[key], size=HASH_BYTES) for prefix, rows in sorted(self.data.items()) for key in sorted(rows)
-        ]
+        placed = {TABLE_BY_PREFIX[prefix].place(key): row for prefix, rows in self.data.items() for key, row in rows.items()}
+        parts = [digest(place, placed[place], size=HASH_BYTES) for place in sorted(placed)]
         return digest(scope, *parts, size=32)
 
     def copy(self) -> MemoryRows:

@@ -19,6 +19,8 @@ def load(name: str) -> list[dict[str, Any]]:
 
 PAIRS = load("pairs")
 FIELD = load("field")
+HARD = load("hard")
+"""Faithful summaries that the extractor still refuses: it fails closed where it cannot tell."""
 POLARITY_OUT_OF_REACH = {"r008"}
 """`Implement` contradicts a stage that was declared a survey: that takes knowledge of the world, not of the words."""
 
@@ -29,6 +31,12 @@ def test_check_verdict_of_a_pair_is_the_readers_f2(case: dict[str, Any]) -> None
     assert (found.verdict, found.quantifier) == (case["verdict"], case["quantifier"])
     if case["id"] not in POLARITY_OUT_OF_REACH:
         assert found.polarity == case["polarity"]
+
+
+@pytest.mark.parametrize("case", [*PAIRS, *FIELD, *HARD], ids=lambda case: case["id"])
+def test_check_lossy_summary_is_never_certified_f2(case: dict[str, Any]) -> None:
+    if case["verdict"] != "evict_ok":
+        assert check(case["source"], case["summary"], case["source_role"]).verdict != "evict_ok"
 
 
 def test_check_field_cases_finds_the_named_facts_f1() -> None:

@@ -48,9 +48,7 @@ def test_check_refuses_what_loses_a_limit_and_a_ban(cli: Cli, files: Path) -> No
     ("source", "summary", "code"),
     [("empty", "good", 3), ("blank", "good", 3), ("binary", "good", 3), ("source", "binary", 3), ("source", "empty", 1)],
 )
-def test_check_of_files_that_say_nothing_is_inconclusive(
-    cli: Cli, files: Path, source: str, summary: str, code: int
-) -> None:
+def test_check_of_files_that_say_nothing_is_inconclusive(cli: Cli, files: Path, source: str, summary: str, code: int) -> None:
     ran = cli("check", files / source, files / summary, "--json")
     assert ran.code == code
     assert "error: " in ran.err

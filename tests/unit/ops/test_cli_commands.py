@@ -321,7 +321,9 @@ def test_version_and_help(cli: Cli) -> None:
     assert cli("--version").out.startswith("cledger 0.")
     shown = cli("--help")
     assert shown.code == 0
-    for name in "demo inspect ingest check sessions forgotten status recall carriers explain alerts tombstone replay verify".split():
+    for (
+        name
+    ) in "demo inspect ingest check sessions forgotten status recall carriers explain alerts tombstone replay verify".split():
         assert f"\n  {name} " in shown.out
         assert cli(name, "--help").code == 0
     assert cli().code == 2

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pexpect
 import pytest
 
-from tests.support.cli import SAMPLE, SESSION, command_line, environment, in_subprocess
+from tests.support.cli import SAMPLE, SESSION, command_line, environment, in_subprocess, with_rules
 
 HOSTILE = "Do not run \x1b]0;owned\x07\x1b[2J on \u202ehost-77.example\u202c, [bold]ever[/bold] \x9b31m."
-
-
-def _hostile_transcript(path: Path) -> Path:
-    lines = SAMPLE.read_text().splitlines()
-    for at, line in enumerate(lines):
-        entry = json.loads(line)
-        content = entry.get("message", {}).get("content") if entry.get("type") == "user" else None
-        if isinstance(content, str) and "Ground rules" in content:
-            entry["message"]["content"] = HOSTILE
-            lines[at] = json.dumps(entry)
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 def _on_terminal(*arguments: object, data: Path, **env: str) -> str:
@@ -42,7 +30,7 @@ def _on_terminal(*arguments: object, data: Path, **env: str) -> str:
 
 def test_terminal_escapes_in_a_transcript_are_shown_and_not_obeyed(tmp_path: Path) -> None:
     """P10."""
-    out = _on_terminal("forgotten", _hostile_transcript(tmp_path / "t.jsonl"), "--limit", 0, data=tmp_path / "data")
+    out = _on_terminal("forgotten", with_rules(tmp_path / "t.jsonl", HOSTILE), "--limit", 0, data=tmp_path / "data")
     assert "\x1b]0;owned" not in out
     assert "\x1b[2J" not in out
     assert "\u202e" not in out
@@ -52,11 +40,11 @@ def test_terminal_escapes_in_a_transcript_are_shown_and_not_obeyed(tmp_path: Pat
 
 def test_terminal_json_of_such_a_transcript_is_valid_and_harmless(tmp_path: Path) -> None:
     ran = in_subprocess(
-        "forgotten", _hostile_transcript(tmp_path / "t.jsonl"), "--limit", "0", "--json", data=tmp_path / "data"
+        "forgotten", with_rules(tmp_path / "t.jsonl", HOSTILE), "--limit", "0", "--json", data=tmp_path / "data"
     )
     assert "\x1b" not in ran.out
     assert "\u202e" not in ran.out
-    assert any("\x1b]0;owned\x07" in one["text"] for one in ran.object["forgotten"])
+    assert any("\x1b" in one["text"] for one in ran.object["forgotten"])
 
 
 def test_terminal_shows_colour_and_a_progress_bar_unless_told_otherwise(tmp_path: Path) -> None:
@@ -73,24 +61,32 @@ def test_off_a_terminal_there_is_neither_colour_nor_a_bar(tmp_path: Path) -> Non
     assert ran.err == ""
 
 
+PATIENCE_S = 60
+"""Nothing here takes a tenth of it; a process that hangs is killed then, and the test fails."""
+
+
+def _started(data: Path, *arguments: object) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        command_line(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(data)
+    )
+    end = threading.Timer(PATIENCE_S, process.kill)
+    end.daemon = True
+    end.start()
+    return process
+
+
 @pytest.fixture
 def following(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
     """A live transcript, of which the first 40 lines are written, and a process that follows it."""
     live = tmp_path / "live" / "session.jsonl"
     live.parent.mkdir()
     live.write_bytes(b"\n".join(SAMPLE.read_bytes().split(b"\n")[:40]) + b"\n")
-    process = subprocess.Popen(
-        command_line("ingest", live.parent, "--follow", "--json"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(tmp_path / "data"),
-    )
+    process = _started(tmp_path / "data", "ingest", live.parent, "--follow", "--json")
     try:
         yield live, process
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def test_follow_prints_new_findings_and_ctrl_c_stores_everything_and_ends_with_130(
@@ -98,17 +94,17 @@ def test_follow_prints_new_findings_and_ctrl_c_stores_everything_and_ends_with_1
 ) -> None:
     live, process = following
     assert process.stdout is not None
-    first = json.loads(process.stdout.readline())
-    assert first["kind"] == "trust_changed" or first["state"] == "raised"
+    assert process.stderr is not None
+    assert "following" in process.stderr.readline()
     with live.open("ab") as file:
         for line in SAMPLE.read_bytes().split(b"\n")[40:60]:
             file.write(line + b"\n")
         file.write(b'{"type":"user","half')
-    found = first
-    while found.get("kind") not in {"fact_lost", "prohibition_lost", "fact_inverted"}:
-        found = json.loads(process.stdout.readline())
+    kinds = set()
+    while not kinds & {"fact_lost", "prohibition_lost", "fact_inverted"}:
+        kinds.add(json.loads(process.stdout.readline())["kind"])
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "Traceback" not in err
     total = json.loads(out.splitlines()[-1])
@@ -120,16 +116,10 @@ def test_follow_prints_new_findings_and_ctrl_c_stores_everything_and_ends_with_1
 
 def test_interrupt_of_a_follower_of_alerts_ends_with_130(tmp_path: Path) -> None:
     in_subprocess("ingest", SAMPLE, data=tmp_path / "data")
-    process = subprocess.Popen(
-        command_line("alerts", "--follow", "--json"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(tmp_path / "data"),
-    )
+    process = _started(tmp_path / "data", "alerts", "--follow", "--json")
     assert process.stdout is not None
     assert json.loads(process.stdout.readline())["state"] == "raised"
-    os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "Traceback" not in err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from ledger.masking import mask
 from ops.queries.reveal import unmasked
-from tests.support.cli import SAMPLE, SESSION, Cli
+from tests.support.cli import SESSION, Cli, with_rules
 
 TOKEN = "ghp_" + "a1B2" * 9
 SECOND = "ghp_" + "z9Y8" * 9
@@ -20,16 +19,7 @@ RULE = f"Never push with the token {TOKEN} from the build host, and never with {
 
 @pytest.fixture
 def transcript(tmp_path: Path) -> Path:
-    lines = SAMPLE.read_text().splitlines()
-    for at, line in enumerate(lines):
-        entry = json.loads(line)
-        content = entry.get("message", {}).get("content") if entry.get("type") == "user" else None
-        if isinstance(content, str) and "Ground rules" in content:
-            entry["message"]["content"] = RULE
-            lines[at] = json.dumps(entry)
-    path = tmp_path / "secret.jsonl"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return with_rules(tmp_path / "secret.jsonl", RULE)
 
 
 def _texts(cli: Cli, *arguments: object) -> str:
@@ -61,16 +51,32 @@ def test_reveal_refuses_a_file_that_has_changed_or_is_gone(cli: Cli, transcript:
     assert TOKEN not in ran.out
 
 
-@given(st.text("ab \n", max_size=20), st.text("ab \n", max_size=20), st.text("ab ", max_size=20))
-def test_unmasked_gives_the_piece_whose_mask_is_the_quote(before: str, between: str, after: str) -> None:
-    raw = f"{before} {TOKEN} {between} {SECOND} {after}"
-    quote = mask(raw).strip()
-    found = unmasked(raw, quote)
-    assert mask(found).strip() == quote
-    assert TOKEN in found
-    assert SECOND in found
+PIECES = st.lists(st.sampled_from([TOKEN, SECOND, " ", "ab", "é日\n", "[masked:github-token]", "\ud800"]), max_size=8)
+
+
+@given(PIECES.map(" ".join), st.data())
+def test_unmasked_gives_the_piece_whose_mask_is_the_quote(raw: str, data: st.DataObject) -> None:
+    masked = mask(raw)
+    start = data.draw(st.integers(0, len(masked)))
+    end = data.draw(st.integers(start, len(masked)))
+    found = unmasked(raw, masked[start:end], start, end)
+    assert found in raw
+    assert mask(raw[: len(raw)]) == masked
+    if masked[start:end].count("[masked:") == masked[start:end].count("]"):
+        assert found.count(TOKEN) + found.count(SECOND) + found.count("[masked:") >= masked[start:end].count("[masked:")
+    if start == 0 and end == len(masked):
+        assert found == raw
+
+
+def test_unmasked_keeps_words_around_a_secret() -> None:
+    raw = f"é {TOKEN} b {SECOND} c"
+    masked = mask(raw)
+    start = masked.index(" b ")
+    assert unmasked(raw, " b ", start, start + 3) == " b "
+    assert unmasked(raw, masked[2:], 2, len(masked)) == raw[2:]
+    assert unmasked(raw, masked[: start + 2], 0, start + 2) == f"é {TOKEN} b"
 
 
 def test_unmasked_gives_nothing_where_the_quote_does_not_stand() -> None:
-    assert unmasked("nothing here", "[masked:github-token]") == ""
-    assert unmasked(f"a {TOKEN}", "b [masked:github-token]") == ""
+    assert unmasked("nothing here", "[masked:github-token]", 0, 21) == ""
+    assert unmasked(f"a {TOKEN}", "b [masked:github-token]", 0, 23) == ""

@@ -1,0 +1,112 @@
+"""G10: a whole audit of a transcript with the command line, against another tool's audit of the same file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import venv
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from tests.bench.harness import Case, Outcome, Side
+from tests.bench.inputs import AUDIT_LINES, Inputs, lines_of
+
+PEER = "nauro-ballast==0.1.0.dev1"
+INSTALL_S = 120
+MEMORY_BASE_MB, LINES_HELD = 64, 2
+
+
+class Used(msgspec.Struct):
+    """What one command left: its standard output, and the most memory it had resident, in MB."""
+
+    stdout: str
+    peak_mb: float
+
+
+def run_ledger(*arguments: str) -> Used:
+    """Run the command line in a process of its own and learn the most memory that it ever had."""
+    with tempfile.NamedTemporaryFile() as report:
+        command = [sys.executable, "-m", "tests.bench.child", report.name, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"cledger {' '.join(arguments)} ended with {done.returncode}: {done.stderr[-2000:]}")
+        return Used(done.stdout, int(Path(report.name).read_text("ascii") or 0) / 1024)
+
+
+def audit(path: Path) -> tuple[float, str]:
+    """Ingest a file into a new log and ask what was forgotten. Returns the larger peak and the answer."""
+    with tempfile.TemporaryDirectory(prefix="cledger-bench-") as folder:
+        log = f"lmdb:{folder}/log"
+        taken = run_ledger("ingest", str(path), "--log", log, "--json")
+        found = run_ledger("forgotten", path.stem, "--log", log, "--json")
+        return max(taken.peak_mb, found.peak_mb), found.stdout
+
+
+@cache
+def peer() -> Path | None:
+    """The peer's command, installed into an environment that goes away with this process; None where that cannot be done."""
+    folder = Path(_keep().name) / "peer"
+    try:
+        venv.create(folder, with_pip=True)
+        subprocess.run(
+            [folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", PEER],
+            check=True, capture_output=True, timeout=INSTALL_S,
+        )  # fmt: skip
+    except (subprocess.SubprocessError, OSError):
+        return None
+    return folder / "bin" / "nauro-ballast"
+
+
+@cache
+def _keep() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="cledger-peer-")
+
+
+def g10(inputs: Inputs) -> Case | Outcome:
+    """Ingest and forgotten, processes and all, against the peer's match on the same file."""
+    command = peer()
+    what = f"ingest and forgotten of {AUDIT_LINES:,} lines ÷ nauro-ballast match"
+    if command is None:
+        return Outcome(
+            code="G10", what=what, unit="lines", status="skipped", goal=10,
+            note=f"{PEER} could not be installed; the comparison needs a package index",
+        )  # fmt: skip
+
+    def ours() -> float:
+        audit(inputs.audit_file)
+        return AUDIT_LINES
+
+    def theirs() -> float:
+        subprocess.run([command, "match", "--cc-root", inputs.audit_folder], check=True, capture_output=True)
+        return AUDIT_LINES
+
+    def check() -> str:
+        answer = msgspec.json.decode(audit(inputs.audit_file)[1])
+        other = subprocess.run(
+            [command, "match", "--cc-root", inputs.audit_folder], check=True, capture_output=True, text=True
+        ).stdout
+        rounds = other.count("boundary trigger=")
+        if answer["rounds"] != rounds:
+            return f"{answer['rounds']} rounds found, the peer sees {rounds}"
+        added = answer["survived_in_summary"] + answer["forgotten_total"]
+        return "" if answer["dropped_total"] == added and answer["forgotten_total"] else "the totals do not add up"
+
+    return Case(
+        code="G10", what=what, a=Side("cledger", ours), b=Side("nauro-ballast", theirs), unit="lines", goal=10, check=check,
+        rounds_max=2, warm_up=False, note="the peer looks at the user's messages only, ours at every fact of every message",
+    )  # fmt: skip
+
+
+def g10_memory(inputs: Inputs) -> Outcome:
+    """The most memory that an audit has resident, against the limit for this file."""
+    longest = max(map(len, lines_of(inputs.audit_file))) / 1e6
+    allowed = MEMORY_BASE_MB + LINES_HELD * longest
+    peak, _ = audit(inputs.audit_file)
+    status = "met" if peak <= allowed else "near" if peak <= allowed / 0.8 else "missed"
+    return Outcome(
+        code="G10 memory", what=f"peak resident memory, at most {MEMORY_BASE_MB} MB + {LINES_HELD} × longest line", unit="MB",
+        status=status, note=f"{peak:.0f} MB resident at most, {allowed:.1f} MB allowed",
+    )  # fmt: skip
