@@ -51,11 +51,15 @@ Progress = Callable[[int, int], None]
 class Partition:
     """Folds one partition of a log into its index. Use from one event loop; the commit runs in one thread of its own."""
 
-    def __init__(self, log: Log, index: CarrierIndex, number: int, *, publish: bool = True) -> None:
+    def __init__(self, log: Log, index: CarrierIndex, number: int, *, publish: bool = True, learn: bool | None = None) -> None:
+        """`publish` sends the outbox. `learn` looks up what the log topics hold already, which who publishes must, and which
+        keeps the outbox short for who lets others publish.
+        """
         self.log = log
         self.index = index
         self.number = number
         self._publishes = publish
+        self._learns = publish if learn is None else learn
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"fold-{number}")
         self._taken_over = False
 
@@ -84,7 +88,7 @@ class Partition:
                     f"{EVENTS}/{self.number}@{offset}: the log says something else than what was folded there",
                     hint="Somebody edited or replaced the log. Run: cledger replay --verify",
                 )
-        if self._publishes:
+        if self._learns:
             await self._learn_outputs()
         self._taken_over = True
 
@@ -228,8 +232,8 @@ class Partition:
     async def publish(self) -> None:
         """Append the outbox to the output topics; what fails stays in the outbox, and nothing later is sent.
 
-        A piece of the outbox takes one append for each topic, decisions first, for somebody waits for them. Within a scope and a
-        topic the order is that of the outbox.
+        A piece of the outbox takes one append for each topic, decisions first, for somebody waits for them. Within a scope and
+        a topic the order is that of the outbox.
         """
         if not self._publishes:
             return

@@ -1,7 +1,8 @@
 """The topics of a ledger on Kafka, as data: names, keys, sizes and settings, and what is wrong with a cluster that differs.
 
-The three ledger topics have one key (the scope), one partition count and no end: they are the truth, and compacting, expiring or
-repartitioning them erases or misplaces history. Beside them stand the record that says which log this is, and the dead letters.
+The three ledger topics have one key (the scope), one partition count and no end: they are the truth, and compacting, expiring
+or repartitioning them erases or misplaces history. Beside them stand the record that says which log this is, and the dead
+letters.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ DEAD_LETTERS = f"{EVENTS}.dlq"
 """Bytes that are no record, whole, as they came: what is wrong with them is in the `record.rejected` that names their hash."""
 
 DEAD_LETTERS_RETENTION_MS = 90 * 86_400_000
-"""Longer than anybody takes to look, and finite: the decision that rejects them stays, and so do their bytes in the events topic."""
+"""Longer than anybody takes to look, and finite: the decision that rejects them stays, and so do their bytes in the events
+topic."""
 
 DAY_MS = 86_400_000
 Weight = Literal["incident", "fault", "warning"]
@@ -158,7 +160,9 @@ def _bytes_per_day(topic: str, fleet: Fleet) -> int:
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """One topic as a cluster has it; `partitions` 0 means that there is none. `replication` is that of its weakest partition."""
+    """One topic as a cluster has it; `partitions` 0 means that there is none. `replication` is that of its weakest
+    partition.
+    """
 
     topic: str
     partitions: int
@@ -206,7 +210,9 @@ def findings(seen: Sequence[Seen], partitions: int, brokers: int) -> list[Findin
 def _differences(topic: Topic, seen: Seen, partitions: int, replication: int) -> list[Finding]:
     truth = topic.name != DEAD_LETTERS
     if not seen.partitions:
-        return [_finding("incident" if truth else "fault", topic, "topic", "there", "missing", "Make it: cledger topics create")]
+        return [
+            _finding("incident" if truth else "fault", topic, "topic", "there", "missing", "Make it: cledger topics create")
+        ]
     found = []
     if seen.partitions != partitions:
         weight: Weight = "incident" if topic.name in TOPICS else "fault"

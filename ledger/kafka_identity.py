@@ -1,7 +1,7 @@
 """Which log the topics of a Kafka cluster are: an identity record beside them, made when they are made.
 
-The record names Kafka's own ids of the topics. A topic that was deleted and made anew under its name has another id, so it is told
-from the one that was, by any process and without an index, even if it has grown beyond what was in it.
+The record names Kafka's own ids of the topics. A topic that was deleted and made anew under its name has another id, so it is
+told from the one that was, by any process and without an index, even if it has grown beyond what was in it.
 """
 
 from __future__ import annotations

@@ -66,12 +66,13 @@ async def _log(url: str) -> list[Check]:
     notices: list[str] = []
     async with open_store(url, notice=notices.append) as store:
         gap = await store.fold("try")
-        size = _size_of(parse_log_url(url).directory)
+        address = parse_log_url(url)
+        size = f", {_size_of(address.directory) >> 20} MiB on disk" if address.scheme == "lmdb" else ""
         checks = [
             Check(
                 name="log",
                 verdict="ok",
-                found=f"id {store.log.identity.log_id}, {store.log.identity.partitions} partition(s), {size >> 20} MiB on disk",
+                found=f"id {store.log.identity.log_id}, {store.log.identity.partitions} partition(s){size}",
             ),
             Check(
                 name="index",

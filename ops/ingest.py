@@ -110,7 +110,12 @@ class Ingest:
         return fresh
 
     async def fold(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Fold what was appended. Returns how many alerts that put on record."""
+        """Fold what was appended. Returns how many alerts that put on record, 0 where workers publish them later."""
+        if not self._store.publishes:
+            self.total.alerts = None
+            await self._store.fold("wait", progress)
+            self._appended.clear()
+            return 0
         before = await _end(self._store, ALERTS)
         await self._store.fold("wait", progress)
         self._appended.clear()

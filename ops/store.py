@@ -15,7 +15,7 @@ from ledger.errors import IndexBusy, IndexDamaged, UsageError
 from ledger.log import EVENTS, Log, partition_of
 from ledger.lookup import session_row
 from ledger.state import SESSION_NAME, Rows, SessionRow, name_key, ordinal_key
-from ops.wiring import index_directory, open_log, scratch_log
+from ops.wiring import index_directory, is_shared, open_log, scratch_log
 from schemas.codec import decode_record
 from schemas.records import AnyRecord
 
@@ -113,8 +113,10 @@ def digest_of(scopes: dict[str, bytes]) -> str:
 class Store:
     """A log with its indexes. Made by `open_store` and `scratch_store`."""
 
-    def __init__(self, log: Log, partitions: list[Partition], directory: Path) -> None:
+    def __init__(self, log: Log, partitions: list[Partition], directory: Path, *, publishes: bool = True) -> None:
+        """`publishes` is false where workers fold and publish: this process then folds for itself alone."""
         self.log = log
+        self.publishes = publishes
         self.partitions = partitions
         self._directory = directory
 
@@ -171,7 +173,8 @@ async def open_store(url: str, *, create: bool = False, notice: Notice = lambda 
     def open_index(directory: Path, log: Log, number: int) -> CarrierIndex:
         return _open_or_rebuild(directory, log, number, notice)
 
-    async with _opened(open_log(url, create=create), index_directory(url), open_index) as store:
+    log = await open_log(url, create=create)
+    async with _opened(log, index_directory(url, log.identity), open_index, publish=not is_shared(url)) as store:
         yield store
 
 
@@ -185,18 +188,21 @@ async def open_standing(url: str) -> AsyncIterator[Store]:
     def open_index(directory: Path, log: Log, number: int) -> CarrierIndex:
         return CarrierIndex(directory, log.identity, number)
 
-    async with _opened(open_log(url, create=False), index_directory(url), open_index) as store:
+    log = await open_log(url, create=False)
+    async with _opened(log, index_directory(url, log.identity), open_index, publish=not is_shared(url)) as store:
         yield store
 
 
 @asynccontextmanager
-async def _opened(log: Log, directory: Path, open_index: Callable[[Path, Log, int], CarrierIndex]) -> AsyncIterator[Store]:
+async def _opened(
+    log: Log, directory: Path, open_index: Callable[[Path, Log, int], CarrierIndex], *, publish: bool
+) -> AsyncIterator[Store]:
     partitions: list[Partition] = []
-    store = Store(log, partitions, directory)
+    store = Store(log, partitions, directory, publishes=publish)
     try:
         for number in range(log.identity.partitions):
             index = open_index(directory / f"p{number:03}", log, number)
-            partitions.append(Partition(log, index, number))
+            partitions.append(Partition(log, index, number, publish=publish, learn=True))
         yield store
     finally:
         await store.close()

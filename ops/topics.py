@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 from aiokafka import errors
@@ -12,11 +12,11 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError
 
-from consumers.topics import DEAD_LETTERS, TABLE, Finding, Planned, Seen, config_of, findings, plan, warnings_for
+from consumers.topics import DEAD_LETTERS, TABLE, Finding, Planned, Seen, findings, plan, warnings_for
 from ledger.errors import LedgerError, LogMissing, LogUnavailable, UsageError
 from ledger.kafka_connection import TIMEOUT_S
 from ledger.kafka_identity import PARTITIONS
-from ops.settings import Settings, parse_log_url
+from ops.settings import KafkaSettings, parse_log_url
 from ops.wiring import create_kafka_log, open_log
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ def servers_of(url: str) -> str:
 
 async def create(url: str, partitions: int = PARTITIONS) -> Created:
     """Make a ledger: its topics, its dead letters and its identity. Raises `UsageError` if there is one, `LogUnavailable`."""
-    servers, prefix = servers_of(url), Settings.from_environment().kafka_prefix
+    servers, prefix = servers_of(url), KafkaSettings.from_environment().prefix
     async with _Cluster(servers) as cluster:
         brokers = await cluster.brokers()
         planned = {each.topic: each for each in plan(partitions, brokers)}
@@ -82,7 +82,7 @@ async def verify(url: str) -> Verified:
 
     Raises `LogMissing` where there is no ledger at all, `LogUnavailable`.
     """
-    servers, prefix = servers_of(url), Settings.from_environment().kafka_prefix
+    servers, prefix = servers_of(url), KafkaSettings.from_environment().prefix
     log_id, said, partitions, damaged = None, "", 0, False
     try:
         log = await open_log(url, create=False)
@@ -111,9 +111,9 @@ class _Cluster:
 
     def __init__(self, servers: str) -> None:
         self._servers = servers
-        self._admin = AIOKafkaAdminClient(bootstrap_servers=servers, **Settings.from_environment().kafka_security())
+        self._admin = AIOKafkaAdminClient(bootstrap_servers=servers, **KafkaSettings.from_environment().security())
 
-    async def __aenter__(self) -> _Cluster:
+    async def __aenter__(self) -> Self:
         try:
             await self._answer(self._admin.start)
         except BaseException:
@@ -130,7 +130,8 @@ class _Cluster:
                 return await call(*args)
         except (KafkaError, OSError) as error:
             raise LogUnavailable(
-                f"kafka://{self._servers}: {str(error) or type(error).__name__}", hint="Check that a broker is up at this address."
+                f"kafka://{self._servers}: {str(error) or type(error).__name__}",
+                hint="Check that a broker is up at this address.",
             ) from error
 
     async def brokers(self) -> int:
@@ -163,6 +164,3 @@ class _Cluster:
         resource = ConfigResource(ConfigResourceType.TOPIC, topic)
         (answer,) = await self._answer(self._admin.describe_configs, [resource])
         return {row[0]: row[1] for resource_row in answer.resources for row in resource_row[4]}
-
-
-__all__ = ["Created", "Verified", "config_of", "create", "plan", "servers_of", "verify"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -92,7 +93,7 @@ async def verify(url: str, notice: Notice = lambda _: None) -> VerifyAnswer:
 
     Raises as `open_log` does.
     """
-    log = open_log(url, create=False)
+    log = await open_log(url, create=False)
     try:
         entries, problems = await _check_entries(log)
     finally:
@@ -162,8 +163,10 @@ async def _standing(url: str) -> AsyncIterator[tuple[Log, Store | None, str]]:
             yield store.log, store, ""
         return
     except IndexDamaged as error:
-        fault = error.message if index_directory(url).is_dir() and any(index_directory(url).glob("p*")) else ""
-    log = open_log(url, create=False)
+        said = error.message
+    log = await open_log(url, create=False)
+    directory = index_directory(url, log.identity)
+    fault = said if directory.is_dir() and any(directory.glob("p*")) else ""
     try:
         yield log, None, fault
     finally:
@@ -203,10 +206,17 @@ async def _rows_differ(log: Log, store: Store, digest: str) -> list[str]:
     return [] if same else ["its rows are not what folding the log gives"]
 
 
+async def _directory(url: str) -> Path:
+    """Where the indexes of the log at this address stand."""
+    log = await open_log(url, create=False)
+    await log.close()
+    return index_directory(url, log.identity)
+
+
 async def _rebuild(url: str, faults: list[str], notice: Notice) -> None:
     from consumers.carrier_index import CarrierIndex, folding
 
-    directory = index_directory(url)
+    directory = await _directory(url)
     notice(f"the index is damaged ({'; '.join(faults[:3])}); rebuilding it from the log")
     with folding(directory, wait=True):
         for part in sorted(directory.glob("p*")):

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ledger.adapters.lmdb_log import LmdbLog
 from ledger.adapters.memory_log import MemoryLog
-from ledger.errors import LogMissing, LogUnavailable
-from ledger.log import Log
-from ops.settings import LogAddress, parse_log_url
+from ledger.errors import LogMissing
+from ledger.log import Log, LogIdentity
+from ops.settings import KafkaSettings, LogAddress, Settings, parse_log_url
 
 EMBEDDED_PARTITIONS = 1
 """One machine folds an embedded log alone, so a second partition would only split its commits."""
 
 
-def open_log(url: str, *, create: bool) -> Log:
+async def open_log(url: str, *, create: bool) -> Log:
     """The log at this address. Reading commands pass `create=False`: they never make a log.
 
+    A log on Kafka is never made on the way: its partition count is for ever, so somebody has to choose it (`topics create`).
     Raises `UsageError` for a bad address, `LogMissing` where there is none, `LogUnavailable`, `LogDamaged`.
     """
     address = parse_log_url(url)
     if address.scheme == "kafka":
-        raise LogUnavailable(f"{url}: this release has no Kafka adapter yet", hint="Use an embedded log: --log lmdb:DIRECTORY")
+        from ledger.adapters.kafka_log import KafkaLog  # the client library takes a while to load
+
+        kafka = KafkaSettings.from_environment()
+        return await KafkaLog.open(address.target, prefix=kafka.prefix, security=kafka.security())
     if create:
         return LmdbLog.open_or_create(address.directory, partitions=EMBEDDED_PARTITIONS)
     return _existing(address)
+
+
+async def create_kafka_log(url: str, partitions: int, configs: Mapping[str, Mapping[str, str]]) -> Log:
+    """Make a log on Kafka, its topics with these settings. Raises `UsageError` if there is one, `LogUnavailable`."""
+    from ledger.adapters.kafka_log import KafkaLog
+
+    kafka = KafkaSettings.from_environment()
+    servers = parse_log_url(url).target
+    return await KafkaLog.create(servers, partitions, prefix=kafka.prefix, configs=configs, security=kafka.security())
 
 
 def _existing(address: LogAddress) -> Log:
@@ -37,9 +51,21 @@ def _existing(address: LogAddress) -> Log:
         ) from error
 
 
-def index_directory(url: str) -> Path:
-    """Where the carrier indexes of an embedded log stand: beside its topics, so that the directory is self-contained."""
-    return parse_log_url(url).directory / "index"
+def is_shared(url: str) -> bool:
+    """Is this a log that workers fold and publish for? Others fold it for themselves and publish nothing."""
+    return parse_log_url(url).scheme == "kafka"
+
+
+def index_directory(url: str, identity: LogIdentity) -> Path:
+    """Where the carrier indexes of a log stand.
+
+    Those of an embedded log stand beside its topics, so that the directory is self-contained. Those of a log on Kafka stand
+    under `CLEDGER_DATA`, by the id of the log: another log at the same address gets other indexes.
+    """
+    address = parse_log_url(url)
+    if address.scheme == "kafka":
+        return Settings.from_environment().data / "kafka" / identity.log_id / "index"
+    return address.directory / "index"
 
 
 def scratch_log() -> Log:

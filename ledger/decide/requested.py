@@ -92,10 +92,14 @@ def _refused_early(
 
 
 def _dropped_from_summaries(walk: Walk, ruler: Ruler, carried: Iterable[tuple[tuple[bytes, str], ...]]) -> tuple[bytes, ...]:
-    """Facts with floor 1.0 that live on in a superseded summary only and that the new one does not keep (rule C3)."""
+    """Facts with floor 1.0 that live on in a superseded summary only and that the new one does not keep (rule C3), and those
+    for whose sake a pending eviction was granted (C1).
+    """
     dropped: dict[bytes, None] = {}
     for facts in carried:
         for key, _ in facts:
+            if not walk.releases(key):
+                dropped[key] = None
             if ruler.floor(key, ruler.fact(key).role) != WHOLE or ruler.measure(key).survives:
                 continue
             if not walk.covered(key):

@@ -6,7 +6,15 @@ from collections.abc import Iterable
 
 from ledger.lookup import assured_count, span_facts
 from ledger.measurement import Ruler
-from ledger.rules.carriers import BELOW_FLOOR, UNMANIFESTED, CarrierCount, is_covered, must_stay_raw
+from ledger.rules.carriers import (
+    BELOW_FLOOR,
+    LAST_CARRIER,
+    UNMANIFESTED,
+    CarrierCount,
+    is_covered,
+    is_released_from_store,
+    must_stay_raw,
+)
 from ledger.rules.floors import WHOLE, below_floor, budget_met, measure
 from ledger.state import FactRef, Rows, SessionRow, SpanRow, SummaryRow
 from schemas.decisions import LETTERS, Ratio
@@ -80,6 +88,15 @@ class Walk:
         """What is owed so far is owed whatever spans are taken."""
         self._owed_to_summaries = frozenset(self._owed)
 
+    def releases(self, key: bytes) -> bool:
+        """C1, P5: may the fact's store entries still go by the evictions that are pending? They were granted because of carriers
+        that this compaction may take away, and then an equivalent statement is not enough.
+        """
+        row = self._ruler.fact(key)
+        if not row.leaving_store or self._ruler.measure(key).outcome == "verbatim":
+            return True
+        return is_released_from_store(self.elsewhere(key), tombstoned=self.is_tombstoned(key), referred=not row.expired)
+
     def take(self, refs: Iterable[FactRef]) -> None:
         """The span with these facts goes."""
         for ref in refs:
@@ -102,12 +119,14 @@ class Walk:
         needed.update(
             index for index, ref in enumerate(refs) if ref.fact in self._owed and not self._ruler.measure(ref.fact).survives
         )
-        if not needed:
+        bound = {index for index, ref in enumerate(refs) if not self.releases(ref.fact)}
+        if not needed and not bound:
             return None
         ratios = {index: (r.fidelity, r.floor) for r in measure(facts) for index in r.dropped}
-        uncovered = [(refs[at], *ratios.get(at, ((0, 1), WHOLE))) for at in sorted(needed) if not self.covered(refs[at].fact)]
+        lacking = {at for at in needed if not self.covered(refs[at].fact)}
+        uncovered = [(refs[at], *ratios.get(at, ((0, 1), WHOLE))) for at in sorted(lacking | bound)]
         if uncovered:
-            return Shortfall(span, "F2", BELOW_FLOOR, uncovered)
+            return Shortfall(span, *(("F2", BELOW_FLOOR) if lacking else ("C1", LAST_CARRIER)), uncovered)
         self._owed.update(refs[at].fact for at in needed if not self.is_tombstoned(refs[at].fact))
         return None
 

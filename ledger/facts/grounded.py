@@ -10,7 +10,6 @@ from ledger.facts.quantities import readings
 from schemas.facts import Fact
 from schemas.ids import fact_id
 
-
 PIECE_CHARS_MAX = 4096
 """No fact but an identifier is longer; a larger range would only make the check dear."""
 

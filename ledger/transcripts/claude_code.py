@@ -13,7 +13,7 @@ Microcompactions clear tool results without a summary and are no round; `summary
 from __future__ import annotations
 
 from ledger.transcripts.claude_rounds import HELD_ITEMS_MAX, Chain, Told
-from ledger.transcripts.claude_shapes import AgentProgress, Line, MessageBody, attachment_text, is_hollow, pieces_of
+from ledger.transcripts.claude_shapes import AgentLine, AgentProgress, Line, MessageBody, attachment_text, is_hollow, pieces_of
 from ledger.transcripts.formats import Fields, Format, text_field
 from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import PhysicalLine
@@ -29,11 +29,14 @@ from ledger.transcripts.model import (
     time_ms,
     tokens_of,
 )
-from ledger.transcripts.texts import Body, Call, Content, Piece, fingerprint, result_text, summary_state, text_of
+from ledger.transcripts.texts import Body, Call, Piece, fingerprint, result_text, summary_state, text_of
 from ledger.transcripts.window import Live
 from schemas.records import Role
 
 READ_TYPES = frozenset({"user", "assistant", "system", "attachment"})
+SYNTHETIC = "<synthetic>"
+"""The model of a message that the runtime wrote in the assistant's role."""
+
 EMPTY = fingerprint(())
 """The digest of an entry without words."""
 
@@ -90,7 +93,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
         elif value.attachment is not None:
             role, text = attachment_text(value.attachment)
             if text:
-                self._record(chain, uuid, role, text, (), hash((role, text)), at, out, value.timestamp)
+                self._record(chain, value, role, text, (), hash((role, text)), at, out)
 
     def _chain(self, value: Line, out: list[Item]) -> Chain:
         session = value.sessionId
@@ -125,89 +128,69 @@ class ClaudeCodeReader(JsonlReader[Line]):
     def _user(self, chain: Chain, value: Line, message: MessageBody, at: PhysicalLine, out: list[Item]) -> None:
         content = message.content
         if isinstance(content, list) and len(content) == 1 and content[0].type == "tool_result" and not value.isMeta:
-            # Half of all lines, and nothing but this to be done for them.
+            # Nearly all lines in the user's role are this, and nothing else needs to be done for them.
             text = result_text(content[0].content)
             if text and not text.isspace():
-                self._record(chain, value.uuid, "tool", text, (), hash(("tool", text)), at, out, value.timestamp)
+                self._record(chain, value, "tool", text, (), hash(("tool", text)), at, out)
                 return
-        pieces = pieces_of(content, assistant=False, injected=value.isMeta is True)
-        self._message(chain, value.uuid, content, pieces, at, out, value.timestamp)
+        self._message(chain, value, pieces_of(content, assistant=False, injected=value.isMeta is True), at, out)
 
     def _assistant(self, chain: Chain, value: Line, message: MessageBody, at: PhysicalLine, out: list[Item]) -> None:
-        content, model = message.content, message.model or ""
-        if value.isApiErrorMessage or model == "<synthetic>":
-            pieces = pieces_of(content, assistant=True, injected=True)
-            self._message(chain, value.uuid, content, pieces, at, out, value.timestamp)
+        content = message.content
+        if value.isApiErrorMessage or message.model == SYNTHETIC:
+            self._message(chain, value, pieces_of(content, assistant=True, injected=True), at, out)
             return
         if isinstance(content, list) and len(content) == 1 and content[0].type == "tool_use":
-            block = content[0]
-            call = Call(block.name or "tool", block.input)
-            digest = call.fingerprint()
-            added = self._record(chain, value.uuid, "tool", call, (call,), digest, at, out, value.timestamp, model) is not None
+            call = Call(content[0].name or "tool", content[0].input)
+            added = self._record(chain, value, "tool", call, (call,), call.fingerprint(), at, out) is not None
         else:
-            pieces = pieces_of(content, assistant=True, injected=False)
-            added = self._message(chain, value.uuid, content, pieces, at, out, value.timestamp, model, message.id)
+            added = self._message(chain, value, pieces_of(content, assistant=True, injected=False), at, out)
         usage = message.usage
-        if (
-            added
-            and usage is not None
-            and (usage.input_tokens or usage.cache_read_input_tokens or usage.cache_creation_input_tokens)
-        ):
+        if added and usage is not None and usage.says_something():
             chain.usage = usage
             if chain.asks_tokens is not None and (tokens := tokens_of(usage.window())):
                 out.append(TokensAfter(session=chain.session, round=chain.asks_tokens, tokens=tokens))
                 chain.asks_tokens = None
 
-    def _message(
-        self,
-        chain: Chain,
-        uuid: str | None,
-        content: Content,
-        pieces: list[Piece],
-        at: PhysicalLine,
-        out: list[Item],
-        stamp: str | None,
-        model: str = "",
-        response: str | None = None,
-    ) -> bool:
+    def _message(self, chain: Chain, value: Line | AgentLine, pieces: list[Piece], at: PhysicalLine, out: list[Item]) -> bool:
         """Add all pieces of one entry. Returns whether it is a new one; one without pieces is."""
+        uuid = value.uuid
         if not pieces:
-            if is_hollow(content):
+            if value.message is not None and is_hollow(value.message.content):
                 self._lines.report(at, "unexpected_shape")
             known = EMPTY if uuid is None else self._seen.setdefault(uuid, EMPTY)
             if known != EMPTY:
                 self._again(chain, uuid or "", False, False, at, out)
             return known == EMPTY
         role, body, calls = pieces[0]
-        digest = fingerprint(pieces)
-        entry = self._record(chain, uuid, role, body, calls, digest, at, out, stamp, model, response, len(pieces) > 1)
-        if entry is not None:
-            sink = chain.sink(out)
-            for role, body, calls in pieces[1:]:
-                key = f"{entry.native}.{len(entry.keys)}"
-                sink.append(Message(chain.session, key, role, body, at, chain.turn, False, stamp, model, calls))
-                entry.keys += (key,)
-        return entry is not None
+        entry = self._record(chain, value, role, body, calls, fingerprint(pieces), at, out, more=len(pieces) > 1)
+        if entry is None:
+            return False
+        sink, model = chain.sink(out), model_of(value)
+        for role, body, calls in pieces[1:]:
+            key = f"{entry.native}.{len(entry.keys)}"
+            sink.append(Message(chain.session, key, role, body, at, chain.turn, False, value.timestamp, model, calls))
+            entry.keys += (key,)
+        return True
 
     def _record(
         self,
         chain: Chain,
-        uuid: str | None,
+        value: Line | AgentLine,
         role: Role,
         body: Body,
         calls: tuple[Call, ...],
         digest: int,
         at: PhysicalLine,
         out: list[Item],
-        stamp: str | None,
-        model: str = "",
-        response: str | None = None,
+        *,
         more: bool = False,
     ) -> Live | None:
         """Add the first piece of an entry, the speaker's own text where there is any, unless it is a further copy.
 
-        `response` names the response that a text belongs to: lines that share it are one message. `more` pieces will follow.
+        Texts that share a response's id are one message. `more` pieces will follow.
         """
+        uuid = value.uuid
         counts = role in INSPECTED_ROLES
         if uuid is None:
             chain.unnamed += 1
@@ -218,10 +201,10 @@ class ClaudeCodeReader(JsonlReader[Line]):
                 self._again(chain, uuid, known == digest, counts, at, out)
                 return None
             self._seen[uuid] = digest
-        if counts and response is not None:
-            told = self._responses.get(response)
+        if role == "assistant" and value.message is not None and value.message.id is not None:
+            told = self._responses.get(value.message.id)
             if told is None:
-                self._responses[response] = [digest]
+                self._responses[value.message.id] = [digest]
             elif digest in told:
                 self._again(chain, uuid, True, True, at, out)
                 return None
@@ -236,7 +219,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
             else:
                 sink = chain.pending.held
         chain.turn = turn = chain.turn + 1
-        sink.append(Message(chain.session, uuid, role, body, at, turn, counts, stamp, model, calls))
+        sink.append(Message(chain.session, uuid, role, body, at, turn, counts, value.timestamp, model_of(value), calls))
         entry = Live(uuid, (uuid,), at.number, counts, spoken)
         chain.live.append(entry)
         return entry
@@ -256,9 +239,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
             return
         pieces = pieces_of(line.message.content, assistant=line.type == "assistant", injected=False)
         if pieces:
-            chain = self._agent(self._session or "", data.agentId, value, out)
-            response = line.message.id if line.type == "assistant" else None
-            self._message(chain, line.uuid, None, pieces, at, out, line.timestamp, line.message.model or "", response)
+            self._message(self._agent(self._session or "", data.agentId, value, out), line, pieces, at, out)
 
     # --- rounds --------------------------------------------------------------------------------------------------------------
 
@@ -302,6 +283,13 @@ class ClaudeCodeReader(JsonlReader[Line]):
         if chain.pending is not None:
             return chain
         return waiting[0][0] if len(waiting) == 1 else None
+
+
+def model_of(value: Line | AgentLine) -> str:
+    """The model that wrote an entry, where one did."""
+    if value.type != "assistant" or value.message is None or value.message.model == SYNTHETIC:
+        return ""
+    return value.message.model or ""
 
 
 _METADATA = frozenset(

@@ -75,6 +75,9 @@ class Chain:
     def _round(self, value: Line, at: PhysicalLine, shares: tuple[Share, Share, Share], meta: CompactMetadata | None) -> Round:
         """A round as far as its boundary tells it; without a boundary (`meta` is None) as far as its summary does."""
         self.rounds += 1
+        before = meta.preTokens if meta else None
+        if before is None and self.usage is not None:
+            before = self.usage.window()
         return Round(
             session=self.session,
             id=value.uuid or f"round-{self.rounds}",
@@ -88,7 +91,7 @@ class Chain:
             summarised=shares[0],
             kept=shares[1],
             unseen=shares[2],
-            tokens_before=tokens_of(meta.preTokens if meta and meta.preTokens is not None else self.usage and self.usage.window()),
+            tokens_before=tokens_of(before),
             tokens_after=tokens_of(meta.postTokens) if meta else None,
             time_ms=time_ms(value.timestamp),
             where=at,

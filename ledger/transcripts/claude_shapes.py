@@ -20,6 +20,10 @@ class Usage(msgspec.Struct, gc=False):
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
 
+    def says_something(self) -> bool:
+        """Is any count above zero?"""
+        return bool(self.input_tokens or self.cache_read_input_tokens or self.cache_creation_input_tokens)
+
     def window(self) -> int:
         """Tokens that stood in the window when the response was asked for."""
         return (self.input_tokens or 0) + (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)
@@ -156,7 +160,9 @@ def is_hollow(content: Content) -> bool:
         if kind.endswith("tool_result"):
             if inner is msgspec.UNSET:
                 return True
-        elif not kind or (inner is not msgspec.UNSET and inner) or bytes(block.input) or (kind == "text" and block.text is None):
+        elif (
+            not kind or (inner is not msgspec.UNSET and inner) or bytes(block.input) or (kind == "text" and block.text is None)
+        ):
             return True
     return False
 

@@ -107,7 +107,7 @@ class CodexReader(JsonlReader[Line]):
         }
 
     def _end(self, out: list[Item]) -> None:
-        """A round with which the file ends, whose token count, event or line may still be written; an event without its line."""
+        """A round with which the file ends, whose token count, event or line may be yet to come; an event alone."""
         self._settle(out, waiting=True)
         if self._event is not None:
             self._event_alone(*self._event, out)
@@ -190,7 +190,7 @@ class CodexReader(JsonlReader[Line]):
         named = isinstance(payload.id, str) and payload.id != ""
         native = str(payload.id) if named else str(self._messages)
         role, body, calls = pieces[0]
-        entry = self._record(native, named, role, body, calls, fingerprint(pieces), value.timestamp, at, out)
+        entry = self._record(native, role, body, calls, fingerprint(pieces), value.timestamp, at, out, named=named)
         if entry is None:
             return
         for role, body, calls in pieces[1:]:
@@ -204,12 +204,12 @@ class CodexReader(JsonlReader[Line]):
         text = text_of(payload.content)
         if text and not text.isspace():
             native = payload.id if isinstance(payload.id, str) else ""
-            self._record(native, native != "", "system", text, (), hash(("system", text)), value.timestamp, at, out)
+            self._record(native, "system", text, (), hash(("system", text)), value.timestamp, at, out, named=native != "")
 
     def _call(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
         call = call_of(payload)
         native = (payload.id if isinstance(payload.id, str) else None) or payload.call_id or ""
-        self._record(native, native != "", "tool", call, (call,), call.fingerprint(), value.timestamp, at, out)
+        self._record(native, "tool", call, (call,), call.fingerprint(), value.timestamp, at, out, named=native != "")
 
     def _output(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
         text = output_text(payload.output)
@@ -217,14 +217,13 @@ class CodexReader(JsonlReader[Line]):
             native = payload.id if isinstance(payload.id, str) else ""
             if not native and payload.call_id:
                 native = payload.call_id + ":output"
-            self._record(native, native != "", "tool", text, (), hash(("tool", text)), value.timestamp, at, out)
+            self._record(native, "tool", text, (), hash(("tool", text)), value.timestamp, at, out, named=native != "")
         elif payload.output is msgspec.UNSET and payload.type != "tool_search_output":
             self._lines.report(at, "unexpected_shape")
 
     def _record(
         self,
         native: str,
-        named: bool,
         role: Role,
         body: Body,
         calls: tuple[Call, ...],
@@ -232,6 +231,8 @@ class CodexReader(JsonlReader[Line]):
         stamp: str | None,
         at: PhysicalLine,
         out: list[Item],
+        *,
+        named: bool,
     ) -> Live | None:
         """Add the first piece of an entry, unless the entry's own id was seen before. One without an id gets its ordinal."""
         if self._pending is not None:

@@ -7,7 +7,6 @@ import msgspec
 from ledger.transcripts.texts import SUMMARY_HEADS, Block, Call, Content, Piece, Result, is_injected, result_text, text_of
 from schemas.records import Role
 
-
 NOTHING = msgspec.Raw(b"")
 """A field that is not there."""
 

@@ -5,8 +5,8 @@ runs in the background: what was said after its `session.compaction_start` was n
 window. Real files with a compaction were not at hand; this follows the published event types.
 
 What is recorded: messages of user and assistant; tool calls, from the message that asks for them or else from the event that
-starts them, and their results, as role `tool`; text of the system, and messages that another source than the person put into the
-user's role, as role `system`. Events of sub-agents are in the sub-agent's own session. Reasoning, deltas of streams and events
+starts them, and their results, as role `tool`; text of the system, and messages that another source put into the user's role, as
+role `system`. Events of sub-agents are in the sub-agent's own session. Reasoning, deltas of streams and events
 marked as ephemeral are passed over.
 """
 
@@ -20,7 +20,7 @@ from ledger.transcripts.formats import Fields, Format, text_field
 from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import Item, Opened, time_ms
-from ledger.transcripts.session_items import SessionItems
+from ledger.transcripts.session_items import Boundary, SessionItems
 from ledger.transcripts.texts import Call, Piece, is_injected
 
 NOTHING = msgspec.Raw(b"")
@@ -169,19 +169,18 @@ class CopilotReader(JsonlReader[Line]):
 
     def _compaction(self, items: SessionItems, value: Line, data: Data, at: PhysicalLine, out: list[Item]) -> None:
         started = self._started.pop(items.session, self._entries)
-        if data.success is False or (value.id is not None and items.has(value.id)):
+        if data.success is False:
             return
-        items.compact(
-            at,
-            out,
+        boundary = Boundary(
+            at=at,
             native=value.id,
             text=data.summaryContent,
-            kept=lambda entry: entry.place > started,
             trigger=data.trigger,
             tokens_before=data.preCompactionTokens,
             tokens_after=data.postCompactionTokens,
             stamp=value.timestamp,
         )
+        items.compact(boundary, out, kept=lambda entry: entry.place > started)
 
 
 def _text(value: Any) -> str:

@@ -24,7 +24,7 @@ read as U+FFFD.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
@@ -53,7 +53,8 @@ _START = re.compile(rb'\{"(?:type|parentUuid|timestamp|uuid|sessionId|id)"')
 _PAIR_OR_HALF = re.compile(
     rb"(\\\\)|(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
-_BLANK = b" \t\r\n"
+BLANK = b" \t\r\n"
+"""What JSON calls blank."""
 
 DECODE_FAULTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -80,20 +81,26 @@ def _escape_controls(data: bytes) -> bytes:
     return _QUOTED.sub(escape, data)
 
 
+def brackets(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """Every bracket outside a string, and where it stands."""
+    for token in _TOKEN.finditer(data):
+        if len(mark := token[0]) == 1:
+            yield mark, token.start()
+
+
 def split_objects(data: bytes) -> list[tuple[int, int]]:
     """Where whole top-level objects stand in `data`, by brackets outside strings; what lies between them is not looked at."""
     found: list[tuple[int, int]] = []
     depth = start = 0
-    for token in _TOKEN.finditer(data):
-        mark = token[0]
+    for mark, at in brackets(data):
         if mark in (b"{", b"["):
             if depth == 0:
-                start = token.start()
+                start = at
             depth += 1
-        elif mark in (b"}", b"]"):
+        else:
             depth -= 1
             if depth == 0 and mark == b"}":
-                found.append((start, token.end()))
+                found.append((start, at + 1))
             depth = max(depth, 0)
     return found
 
@@ -123,7 +130,7 @@ class LineDecoder(Generic[T]):
 
     def give_up(self) -> None:
         """What waits will not be completed: the file has ended, or an object stands whole behind it."""
-        lost = [line for line in self.waiting if line.data.strip(_BLANK)]
+        lost = [line for line in self.waiting if line.data.strip(BLANK)]
         for line in lost:
             reason = "record_over_several_lines" if len(lost) > 1 else "truncated_record"
             self.report(line, reason if line.ended else "half_written")
@@ -139,9 +146,9 @@ class LineDecoder(Generic[T]):
         if line.too_long is not None:
             self.report(line, "line_too_long")
             return []
-        if self.waiting and not line.data.lstrip(_BLANK).startswith(b"{"):
+        if self.waiting and not line.data.lstrip(BLANK).startswith(b"{"):
             return self._wait(line)
-        if not line.data.strip(_BLANK):
+        if not line.data.strip(BLANK):
             return []
         if isinstance(error, RecursionError):
             self.report(line, "nested_too_deep")
@@ -211,11 +218,11 @@ class LineDecoder(Generic[T]):
             if value is None or not self._is_record(value):
                 broken = True
                 continue
-            broken = broken or bool(line.data[at:start].strip(_BLANK))
+            broken = broken or bool(line.data[at:start].strip(BLANK))
             found.append((value, part))
             at = end
         rest = line.data[at:]
-        if rest.strip(_BLANK):
+        if rest.strip(BLANK):
             broken = True
             for match in islice(_START.finditer(rest, 0 if found else 1), SALVAGE_TRIES_MAX):
                 part = line.part(at + match.start(), line.length)
@@ -239,7 +246,7 @@ class LineDecoder(Generic[T]):
         if len(self.waiting) > JOIN_LINES_MAX or self._waiting_bytes > JOIN_BYTES_MAX or self._tries > JOIN_TRIES_MAX:
             self.give_up()
             return []
-        if len(self.waiting) == 1 or not line.data.rstrip(_BLANK).endswith(b"}"):
+        if len(self.waiting) == 1 or not line.data.rstrip(BLANK).endswith(b"}"):
             return []
         self._tries += 1
         raw = b"\n".join(waiting.data for waiting in self.waiting)
@@ -257,7 +264,7 @@ class LineDecoder(Generic[T]):
 
 def _broken_off(data: bytes) -> bool:
     """Does this begin like an object and end inside it? Something that closes as often as it opens cannot be continued."""
-    if not data.lstrip(_BLANK).startswith(b"{"):
+    if not data.lstrip(BLANK).startswith(b"{"):
         return False
     spans = split_objects(data)
-    return not spans or bool(data[spans[-1][1] :].strip(_BLANK))
+    return not spans or bool(data[spans[-1][1] :].strip(BLANK))

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from ledger.transcripts.lines import PhysicalLine as Where
+from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.texts import Call
 from schemas.records import Role, SummaryState
 
@@ -63,7 +63,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     parent: str | None = None
     time_ms: int | None = None
-    where: Where | None = None
+    where: PhysicalLine | None = None
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -78,7 +78,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     key: str
     role: Role
     body: str | Call
-    where: Where
+    where: PhysicalLine
     turn: int
     counted: bool = False
     stamp: str | None = None
@@ -115,7 +115,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     generation: int = 1
     covers: tuple[str, ...] = ()
     replaces: str | None = None
-    where: Where | None = None
+    where: PhysicalLine | None = None
     time_ms: int | None = None
     tokens: int | None = None
     late: bool = False
@@ -152,7 +152,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     tokens_before: int | None = None
     tokens_after: int | None = None
     time_ms: int | None = None
-    where: Where | None = None
+    where: PhysicalLine | None = None
     waiting: bool = False
 
 

@@ -8,9 +8,9 @@ neither path has left the window without a compaction.
 Up to March 2026 a second compaction looked only at what stood behind the first: what the first had kept, and the second did not
 keep, was in front of no summariser. Nothing in a file names the writer's version, so a compaction's own time decides.
 
-What is recorded: messages of user and assistant; tool calls, tool results and commands that the user ran as role `tool`; messages
-of extensions and summaries of abandoned branches as role `system`. Thinking is not recorded, and neither is what a command printed
-that was kept out of the window.
+What is recorded: messages of user and assistant; tool calls, tool results and commands that the user ran as role `tool`;
+messages of extensions and summaries of abandoned branches as role `system`. Thinking is not recorded, and neither is a command
+whose output was kept out of the window.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from ledger.transcripts.formats import Fields, Format, text_field
 from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import Item, Opened, time_ms
-from ledger.transcripts.session_items import SessionItems
-from ledger.transcripts.texts import Block, Call, Content, Piece, is_injected, text_of
+from ledger.transcripts.session_items import Boundary, SessionItems
+from ledger.transcripts.texts import Block, Call, Piece, is_injected, text_of
 from ledger.transcripts.window import Live
 
 TAIL_SUMMARISED_FROM_MS = 1774742400000
-"""2026-03-29: from then on a compaction summarises what the one before it had kept. Files do not name the tool's version; one who
-ran an older version later is told that less was unseen than there was, never that less was lost."""
+"""2026-03-29: from then on a compaction summarises what the one before it had kept. Files do not name the tool's version; who
+ran an older one later is told that less was unseen than there was, never that less was lost.
+"""
 
 READ_TYPES = frozenset({"session", "message", "compaction", "custom_message", "branch_summary"})
 _METADATA = frozenset({"model_change", "thinking_level_change", "custom", "label", "session_info"})
@@ -46,7 +47,6 @@ class Usage(msgspec.Struct, gc=False):
     def window(self) -> int:
         """Tokens that stood in the window when the response was asked for."""
         return (self.input or 0) + (self.cacheRead or 0) + (self.cacheWrite or 0)
-
 
 
 class PiBlock(Block, gc=False):
@@ -129,9 +129,7 @@ class PiReader(JsonlReader[Line]):
             self._compaction(items, value, at, out)
             return
         pieces, model = self._pieces(value, at)
-        entry = items.add(
-            self._native(value, place), pieces, at, out, place=place, stamp=value.timestamp, model=model
-        )
+        entry = items.add(self._native(value, place), pieces, at, out, place=place, stamp=value.timestamp, model=model)
         self._grow(value, entry)
         if value.message is not None and value.message.usage is not None:
             items.used(value.message.usage.window(), out)
@@ -230,14 +228,10 @@ class PiReader(JsonlReader[Line]):
         moment = time_ms(value.timestamp)
         unseen = self._before_round if moment is None or moment < TAIL_SUMMARISED_FROM_MS else set()
         items.compact(
-            at,
+            Boundary(at=at, native=value.id, text=value.summary, tokens_before=value.tokensBefore, stamp=value.timestamp),
             out,
-            native=value.id,
-            text=value.summary,
             kept=lambda entry: entry.native in kept,
             unseen=lambda entry: entry.native in unseen,
-            tokens_before=value.tokensBefore,
-            stamp=value.timestamp,
         )
         self._before_round = kept
         self._grow(value, None, compaction=True)
@@ -286,7 +280,7 @@ def _claims(fields: Fields) -> bool:
     if kind == "session":
         return "id" in fields and ("cwd" in fields or "version" in fields) and "data" not in fields
     if kind == "message":
-        return "message" in fields and "timestamp" in fields and "uuid" not in fields and "sessionId" not in fields
+        return "message" in fields and "timestamp" in fields and not {"uuid", "sessionId", "payload"} & fields.keys()
     return kind == "compaction" and "summary" in fields and ("firstKeptEntryId" in fields or "firstKeptEntryIndex" in fields)
 
 

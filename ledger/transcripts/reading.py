@@ -10,12 +10,15 @@ from typing import Self
 
 from ledger.transcripts.claude_code import FORMAT as CLAUDE_CODE
 from ledger.transcripts.codex import FORMAT as CODEX
+from ledger.transcripts.copilot import FORMAT as COPILOT
 from ledger.transcripts.files import open_regular
 from ledger.transcripts.formats import Format, UnsupportedTranscript, detect
 from ledger.transcripts.lines import LINE_BYTES_MAX, lines_of
 from ledger.transcripts.model import Item
+from ledger.transcripts.openhands import FORMAT as OPENHANDS
+from ledger.transcripts.pi import FORMAT as PI
 
-FORMATS: tuple[Format, ...] = (CLAUDE_CODE, CODEX)
+FORMATS: tuple[Format, ...] = (CLAUDE_CODE, CODEX, PI, COPILOT, OPENHANDS)
 
 
 def format_of(raw: bytes) -> Format | None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import (
     INSPECTED_ROLES,
@@ -16,7 +18,6 @@ from ledger.transcripts.model import (
     Message,
     Opened,
     Round,
-    Share,
     Summary,
     TokensAfter,
     time_ms,
@@ -25,6 +26,24 @@ from ledger.transcripts.model import (
 from ledger.transcripts.texts import Piece, fingerprint, summary_state
 from ledger.transcripts.window import Live, LiveWindow
 from schemas.records import SummaryState
+
+
+class Boundary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a format says of one compaction.
+
+    `native` is its own id, if it has one. `text` is the summary's, None where there is none; `state` says what that is where the
+    text alone does not. The summary stands at `summary_at`, or else at the boundary.
+    """
+
+    at: PhysicalLine
+    native: str | None
+    text: str | None
+    state: SummaryState | None = None
+    summary_at: PhysicalLine | None = None
+    trigger: str | None = None
+    tokens_before: float | None = None
+    tokens_after: float | None = None
+    stamp: str | None = None
 
 
 class SessionItems:
@@ -40,10 +59,7 @@ class SessionItems:
         self._asks_tokens: str | None = None
         self._last_summary: str | None = None
         self._generation = 0
-
-    def has(self, native: str) -> bool:
-        """Was there an entry with this id?"""
-        return native in self._seen
+        self._boundaries: set[str] = set()
 
     def add(
         self,
@@ -85,25 +101,29 @@ class SessionItems:
 
     def compact(
         self,
-        at: PhysicalLine,
+        boundary: Boundary,
         out: list[Item],
         *,
-        native: str | None,
-        text: str | None,
         kept: Callable[[Live], bool] = lambda _: False,
         unseen: Callable[[Live], bool] = lambda _: False,
-        state: SummaryState | None = None,
-        summary_at: PhysicalLine | None = None,
-        trigger: str | None = None,
-        tokens_before: float | None = None,
-        tokens_after: float | None = None,
-        stamp: str | None = None,
+        resummarised: bool = True,
+        waiting: bool = False,
     ) -> None:
-        """A round with its summary, which stands at `summary_at` if not at the boundary; `text` None means that there is none."""
+        """A round with its summary. A repeated boundary changes nothing.
+
+        `resummarised` says whether the summary before it was part of what this one replaces.
+        """
+        at, native, text = boundary.at, boundary.native, boundary.text
+        if native is not None:
+            if native in self._boundaries:
+                return
+            self._boundaries.add(native)
         shares = self.window.cut(kept, unseen)
         self.rounds += 1
         name = native or f"round-{self.rounds}"
-        state = "missing" if text is None else state or summary_state(text)
+        state: SummaryState = "missing" if text is None else boundary.state or summary_state(text)
+        moment = time_ms(boundary.stamp)
+        generation = self._generation + 1 if resummarised else 1
         told = None
         if text is not None:
             told = Summary(
@@ -112,48 +132,36 @@ class SessionItems:
                 round=name,
                 state=state,
                 text=text,
-                generation=self._generation + 1,
+                generation=generation,
                 covers=shares[0].keys,
-                replaces=self._last_summary,
-                where=summary_at or at,
-                time_ms=time_ms(stamp),
+                replaces=self._last_summary if resummarised else None,
+                where=boundary.summary_at or at,
+                time_ms=moment,
             )
             out.append(told)
         self._last_summary = told.key if told and state == "text" else None
-        self._generation = self._generation + 1 if state == "text" else 0
-        self._asks_tokens = name if tokens_of(tokens_after) is None else None
-        tokens = tokens_of(tokens_before), tokens_of(tokens_after)
-        out.append(self._round(at, name, shares, state, told, trigger, tokens, stamp))
-
-    def _round(
-        self,
-        at: PhysicalLine,
-        name: str,
-        shares: tuple[Share, Share, Share],
-        state: SummaryState,
-        told: Summary | None,
-        trigger: str | None,
-        tokens: tuple[int | None, int | None],
-        stamp: str | None,
-    ) -> Round:
-        return Round(
+        self._generation = generation if state == "text" else 0
+        done = Round(
             session=self.session,
             id=name,
             ordinal=self.rounds,
             turn=self.turn,
-            trigger=trigger,
+            trigger=boundary.trigger,
             boundary_line=at.number,
             summary=told.key if told else None,
-            summary_line=told.where.number if told and told.where else None,
+            summary_line=(boundary.summary_at or at).number if told else None,
             state=state,
             summarised=shares[0],
             kept=shares[1],
             unseen=shares[2],
-            tokens_before=tokens[0],
-            tokens_after=tokens[1],
-            time_ms=time_ms(stamp),
+            tokens_before=tokens_of(boundary.tokens_before),
+            tokens_after=tokens_of(boundary.tokens_after),
+            time_ms=moment,
             where=at,
+            waiting=waiting,
         )
+        self._asks_tokens = name if done.tokens_after is None else None
+        out.append(done)
 
     def used(self, tokens: int, out: list[Item]) -> None:
         """A response was asked for with so many tokens in the window: the first one behind a round tells what that left."""

@@ -16,7 +16,8 @@ from typing import Protocol
 
 import msgspec
 
-from ledger.transcripts.model import Conflict, Item, Message, Opened, Round, Share, Summary, Unread, Where
+from ledger.transcripts.lines import PhysicalLine
+from ledger.transcripts.model import Conflict, Item, Message, Opened, Round, Share, Summary, Unread
 from schemas.codec import RECORD_BYTES_MAX, encode
 from schemas.facts import Manifest
 from schemas.ids import digest, event_id, span_id
@@ -135,7 +136,7 @@ class RecordMaker:
 
     # --- one item each -------------------------------------------------------------------------------------------------------
 
-    def _source(self, where: Where | None) -> Source:
+    def _source(self, where: PhysicalLine | None) -> Source:
         if where is None:
             return Source(publisher=self._publisher, path=self._path)
         return Source(

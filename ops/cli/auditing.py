@@ -56,7 +56,7 @@ async def _replay(url: str, until: str | None, verify: bool, emit: str | None, j
             talk("there is no index: what was published and is missing now cannot be told from what is due")
         put(answer, json, _show_verified)
         return
-    log = open_log(url, create=False)
+    log = await open_log(url, create=False)
     try:
         ends = await ends_until(log, until) if until is not None else {}
         if emit is not None:

@@ -12,6 +12,7 @@ from ops.cli import (
     alerting,
     asking,
     auditing,
+    copying,
     demo,
     desk,
     doctoring,
@@ -20,6 +21,7 @@ from ops.cli import (
     ingesting,
     inspecting,
     rehearsing,
+    topics,
     writing,
 )
 
@@ -78,6 +80,8 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(desk.policy_app, name="policy")
+app.add_typer(topics.topics_app, name="topics")
+app.add_typer(copying.log_app, name="log")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
