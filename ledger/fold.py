@@ -14,8 +14,9 @@ from ledger.errors import LedgerError
 from ledger.evolve import Effects, evolve_decision, evolve_record
 from ledger.facts import RULES_VERSION
 from ledger.lookup import request_row, scope_row, session_row, span_row, summary_row
+from ledger.rows import SeenRow
 from ledger.rules.identity import IMMUTABLE, span_conflict
-from ledger.state import REQUEST, SEEN, Draft, Rows, SeenRow, name_key
+from ledger.state import REQUEST, SEEN, Draft, Rows, name_key
 from schemas.alerts import AnyAlert
 from schemas.codec import decode_record, encode
 from schemas.decisions import AnyDecision, RecordRejected

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
+from ledger.rows import FactInSessionRow, FactRow, RequestRow, ScopeRow, SessionRow, SpanFactsRow, SpanRow, SummaryRow
 from ledger.rules.carriers import CarrierCount
 from ledger.rules.floors import FLOORS, ratio_of
 from ledger.rules.trust import AUDIT_WINDOW, TrustState, trust
@@ -23,15 +24,7 @@ from ledger.state import (
     SPAN_FACTS,
     SUMMARY,
     WINDOW,
-    FactInSessionRow,
-    FactRow,
-    RequestRow,
     Rows,
-    ScopeRow,
-    SessionRow,
-    SpanFactsRow,
-    SpanRow,
-    SummaryRow,
     name_key,
     ordinal_key,
     value_key,

@@ -8,8 +8,9 @@ import msgspec
 
 from ledger.facts import SummaryText, survival
 from ledger.lookup import as_fact, fact_row, floors_in_force, scope_row, span_facts
+from ledger.rows import FactRef, FactRow, SpanRow, SummaryRow
 from ledger.rules.floors import MeasuredFact, floor_of
-from ledger.state import SUMMARY_TEXT, FactRef, FactRow, Rows, SpanRow, SummaryRow, name_key
+from ledger.state import SUMMARY_TEXT, Rows, name_key
 from schemas.decisions import LETTER_OF, LETTERS, Evidence, Outcomes, Ratio
 from schemas.facts import FACT_CLASSES, SURVIVING, FactClass, FactKind, Outcome
 

@@ -19,8 +19,9 @@ from ledger.log import EVENTS, NewEntry
 from ledger.lookup import fact_row, request_row, span_facts, span_row
 from ledger.masking import mask
 from ledger.retrieval import Fetched, Retrieval
+from ledger.rows import SpanRow
 from ledger.rules.trust import pinned
-from ledger.state import PLACE, SpanRow, name_key, ordinal_key
+from ledger.state import PLACE, name_key, ordinal_key
 from ops.queries.overview import trust_of
 from ops.queries.quotes import Quotes
 from ops.queries.rejections import rejection_of

@@ -14,7 +14,8 @@ from consumers.partition import Partition
 from ledger.errors import IndexBusy, IndexDamaged, UsageError
 from ledger.log import EVENTS, Log, partition_of
 from ledger.lookup import session_row
-from ledger.state import SESSION_NAME, Rows, SessionRow, name_key, ordinal_key
+from ledger.rows import SessionRow
+from ledger.state import SESSION_NAME, Rows, name_key, ordinal_key
 from ops.wiring import index_directory, is_shared, open_log, scratch_log
 from schemas.codec import decode_record
 from schemas.records import AnyRecord

@@ -9,9 +9,10 @@ from ledger.decide.envelope import envelope
 from ledger.decide.tally import tags_of
 from ledger.lookup import carrier_count, request_row, session_row, span_facts, spans_in, summary_row, window_spans
 from ledger.measurement import Ruler, ranked
+from ledger.rows import FactRef, RequestRow, SessionRow, SpanRow, SummaryRow
 from ledger.rules.carriers import CarrierCount, is_covered
 from ledger.rules.floors import WHOLE, below_floor, measure
-from ledger.state import CARRIED, FactRef, RequestRow, Rows, SessionRow, SpanRow, SummaryRow, fact_key, name_key
+from ledger.state import CARRIED, Rows, fact_key, name_key
 from schemas.codec import decode_decision
 from schemas.decisions import CompactionGranted, CompactionJudged, Evidence, Outcomes
 from schemas.records import CompactionObserved, SpanRange, SummaryState

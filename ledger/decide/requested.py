@@ -9,10 +9,11 @@ from ledger.decide.tally import tags_of
 from ledger.decide.walk import Attempt, Shortfall, Walk
 from ledger.lookup import session_row, span_row, summary_row
 from ledger.measurement import Ruler, ranked
+from ledger.rows import FactRef, SessionRow, SpanRow, SummaryRow
 from ledger.rules.carriers import BELOW_FLOOR
 from ledger.rules.floors import WHOLE
 from ledger.rules.identity import NOT_RECORDED, unrecorded
-from ledger.state import CARRIED, FactRef, Rows, SessionRow, SpanRow, SummaryRow, fact_key, name_key
+from ledger.state import CARRIED, Rows, fact_key, name_key
 from schemas.decisions import CompactionGranted, CompactionRefused, Evidence, Outcomes, Skipped, WouldPass
 from schemas.records import CompactionRequested
 

@@ -15,10 +15,11 @@ from ledger.lookup import (
     summary_row,
 )
 from ledger.measurement import Ruler, ranked
+from ledger.rows import FactRow, SessionRow, SpanRow
 from ledger.rules.carriers import BELOW_FLOOR, LAST_CARRIER, UNMANIFESTED, CarrierCount, is_released_from_store, must_stay_raw
 from ledger.rules.floors import below_floor
 from ledger.rules.identity import NOT_RECORDED, put_refusal, rechunk_refusal, unrecorded
-from ledger.state import FactRow, Rows, SessionRow, SpanRow
+from ledger.state import Rows
 from schemas.decisions import (
     EvictionGranted,
     EvictionJudged,

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from ledger.lookup import span_facts
 from ledger.measurement import Ruler
+from ledger.rows import SpanRow
 from ledger.rules.floors import measure
-from ledger.state import Rows, SpanRow
+from ledger.state import Rows
 from schemas.decisions import Ratio, Tag
 from schemas.facts import FACT_CLASSES, FactClass
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ledger.lookup import assured_count, span_facts
 from ledger.measurement import Ruler
+from ledger.rows import FactRef, SessionRow, SpanRow, SummaryRow
 from ledger.rules.carriers import (
     BELOW_FLOOR,
     LAST_CARRIER,
@@ -16,7 +17,7 @@ from ledger.rules.carriers import (
     must_stay_raw,
 )
 from ledger.rules.floors import WHOLE, below_floor, budget_met, measure
-from ledger.state import FactRef, Rows, SessionRow, SpanRow, SummaryRow
+from ledger.state import Rows
 from schemas.decisions import LETTERS, Ratio
 from schemas.records import CompactionRequested
 

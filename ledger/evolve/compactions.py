@@ -9,7 +9,8 @@ from ledger.evolve.effects import Effects
 from ledger.evolve.facts import bury, change_in_session, change_stored, change_summarised, needed_session
 from ledger.evolve.requests import APPLIED, PENDING, REFUSED, WITHDRAWN, remember_request, request_mark, set_status
 from ledger.lookup import fact_row, request_row, span_facts, span_row, spans_in
-from ledger.state import CARRIED, SESSION, SPAN, RequestRow, SessionRow, fact_key, name_key
+from ledger.rows import RequestRow, SessionRow
+from ledger.state import CARRIED, SESSION, SPAN, fact_key, name_key
 from schemas.codec import decode_decision
 from schemas.decisions import CompactionGranted, CompactionJudged, CompactionRefused, EvictionGranted
 from schemas.records import CompactionApplied, CompactionObserved, CompactionRequested, RequestWithdrawn

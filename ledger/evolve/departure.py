@@ -23,6 +23,7 @@ from ledger.evolve.facts import (
 from ledger.evolve.rehydration import check_boundary_of
 from ledger.evolve.trust import check_audit_due
 from ledger.lookup import carrier_count, fact_row, floors_in_force, is_referred, span_facts, summary_row
+from ledger.rows import CarriedRow, FactInSessionRow, FactRow, LifeRow, LostRow, RoundRow, SessionRow, SpanRow, SummaryRow
 from ledger.rules.carriers import life_step
 from ledger.rules.floors import WHOLE, MeasuredFact, below_floor, floor_of, measure
 from ledger.state import (
@@ -35,15 +36,6 @@ from ledger.state import (
     SUMMARY,
     SUMMARY_TEXT,
     WINDOW,
-    CarriedRow,
-    FactInSessionRow,
-    FactRow,
-    LifeRow,
-    LostRow,
-    RoundRow,
-    SessionRow,
-    SpanRow,
-    SummaryRow,
     fact_key,
     name_key,
     ordinal_key,

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from ledger.lookup import scope_row, trust_of_scope
-from ledger.state import ALERT, ONLY, SCOPE, AlertRow, Draft, Rows, ScopeRow
+from ledger.rows import AlertRow, ScopeRow
+from ledger.state import ALERT, ONLY, SCOPE, Draft, Rows
 from schemas.alerts import SEVERITIES, AlertRaised, AlertResolved, AnyAlert, Severity
 from schemas.decisions import Evidence
 from schemas.ids import digest, fingerprint

@@ -9,6 +9,7 @@ import msgspec
 from ledger.evolve.effects import Effects
 from ledger.facts.contradiction import topic_key
 from ledger.lookup import fact_row, session_at, session_name, session_row, sessions_of, span_row
+from ledger.rows import FactInSessionRow, FactRow, FactValueRow, LifeRow, PlaceRow, SessionRow
 from ledger.state import (
     CARRIER_OF,
     FACT,
@@ -22,12 +23,6 @@ from ledger.state import (
     TIMER,
     TIMERS,
     TOPIC,
-    FactInSessionRow,
-    FactRow,
-    FactValueRow,
-    LifeRow,
-    PlaceRow,
-    SessionRow,
     fact_key,
     fact_name,
     name_key,

@@ -7,8 +7,9 @@ import msgspec
 from ledger.evolve.effects import Effects
 from ledger.evolve.requests import remember_request
 from ledger.lookup import span_row, spans_in, summary_row
+from ledger.rows import PlaceRow, SessionRow, SpanRow, SummaryRow
 from ledger.rules.rehydration import crosses_boundary, underivable
-from ledger.state import DEPENDS, SUMMARY, PlaceRow, SessionRow, SpanRow, SummaryRow, name_key, ordinal_key
+from ledger.state import DEPENDS, SUMMARY, name_key, ordinal_key
 from schemas.decisions import ActionAllowed, ActionDenied
 from schemas.records import ActionProposed, SummaryRecorded
 

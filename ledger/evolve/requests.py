@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from ledger.evolve.effects import Effects
-from ledger.state import REQUEST, RequestRow, name_key
+from ledger.rows import RequestRow
+from ledger.state import REQUEST, name_key
 from schemas.codec import encode
 from schemas.decisions import AnyDecision
 

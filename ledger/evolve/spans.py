@@ -21,6 +21,7 @@ from ledger.evolve.rehydration import register_backing
 from ledger.facts import grounded
 from ledger.facts.contradiction import opposes, topic_key
 from ledger.lookup import as_fact, fact_row, is_referred, session_at, span_facts
+from ledger.rows import FactRef, PlaceRow, SessionRow, SpanFactsRow, SpanRow, SummaryRow, SummaryTextRow
 from ledger.rules.floors import WHOLE, at_least, ratio_of
 from ledger.state import (
     PLACE,
@@ -32,13 +33,6 @@ from ledger.state import (
     SUMMARY_TEXT,
     TOPIC,
     WINDOW,
-    FactRef,
-    PlaceRow,
-    SessionRow,
-    SpanFactsRow,
-    SpanRow,
-    SummaryRow,
-    SummaryTextRow,
     fact_key,
     name_key,
     ordinal_key,

@@ -20,21 +20,9 @@ from ledger.evolve.rehydration import dependency_changed
 from ledger.evolve.requests import APPLIED, PENDING, REFUSED, remember_request, request_mark, set_status
 from ledger.lookup import carrier_count, fact_row, is_referred, request_row, sessions_concerned, span_facts, span_row
 from ledger.lookup import summary_row as find_summary
+from ledger.rows import FactInSessionRow, LifeRow, LostRow, SessionRow, SpanRow
 from ledger.rules.identity import store_regime
-from ledger.state import (
-    FACT_IN_SESSION,
-    LOST,
-    REQUEST,
-    SPAN,
-    SUMMARY,
-    FactInSessionRow,
-    LifeRow,
-    LostRow,
-    SessionRow,
-    SpanRow,
-    fact_key,
-    name_key,
-)
+from ledger.state import FACT_IN_SESSION, LOST, REQUEST, SPAN, SUMMARY, fact_key, name_key
 from schemas.codec import decode_decision
 from schemas.decisions import EvictionGranted, EvictionJudged, EvictionRefused, Evidence, IndexGranted, IndexRefused
 from schemas.records import (

@@ -11,6 +11,7 @@ from ledger.evolve.rehydration import dependency_changed
 from ledger.evolve.spans import note_lowered_floor
 from ledger.facts import RULES_VERSION
 from ledger.lookup import fact_row, policy_count, span_row
+from ledger.rows import RepairRow, SpanRow
 from ledger.rules.floors import ratio_of
 from ledger.rules.trust import (
     AUDIT_INTERVAL,
@@ -25,7 +26,7 @@ from ledger.rules.trust import (
     reading_fault,
     retrieval_fault,
 )
-from ledger.state import FACT, REPAIR, TIMER, TIMERS, RepairRow, SpanRow, name_key
+from ledger.state import FACT, REPAIR, TIMER, TIMERS, name_key
 from schemas.facts import FACT_CLASSES
 from schemas.records import (
     AuditRecorded,

@@ -5,9 +5,9 @@ runs in the background: what was said after its `session.compaction_start` was n
 window. Real files with a compaction were not at hand; this follows the published event types.
 
 What is recorded: messages of user and assistant; tool calls, from the message that asks for them or else from the event that
-starts them, and their results, as role `tool`; text of the system, and messages that another source put into the user's role, as
-role `system`. Events of sub-agents are in the sub-agent's own session. Reasoning, deltas of streams and events
-marked as ephemeral are passed over.
+starts them, and their results, as role `tool`; text of the system, and what another source put into the user's role, as role
+`system`. Events of sub-agents are in the sub-agent's own session. Reasoning, deltas of streams and events marked as ephemeral
+are passed over.
 """
 
 from __future__ import annotations

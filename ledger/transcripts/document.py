@@ -1,7 +1,7 @@
 """Formats that are one JSON document: a list of entries, bare or under a key of an object.
 
 A document is written anew as a whole, so it is read when the file has ended, and held until then: up to a stated limit. Each
-entry keeps the line and the bytes on which it stands. A document that breaks off, or is damaged, gives the entries that are whole.
+entry keeps the line and the bytes on which it stands. One that breaks off, or is damaged, gives the entries that are whole.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ T = TypeVar("T")
 
 DOCUMENT_BYTES_MAX = 64 << 20
 """Largest document, in bytes: it is held while it is read. The same as the longest line of the other formats."""
+
+
+ENTRY_DEPTH = 3
+"""An entry stands in a list that is the document or stands under a key of it."""
 
 
 class DocumentReader(JsonlReader[T]):
@@ -89,8 +93,8 @@ class DocumentReader(JsonlReader[T]):
         try:
             spans = _located(data, self._entries_of(data))
         except DECODE_FAULTS as error:
-            spans, lost_at, whole = entries_in(data)
-            reason = "nested_too_deep" if isinstance(error, RecursionError) else "not_json" if whole else "half_written"
+            spans, lost_at, closed = entries_in(data)
+            reason = "nested_too_deep" if isinstance(error, RecursionError) else "not_json" if closed else "half_written"
             self._lines.report(part(lost_at, len(data)), reason)
         for start, end in spans:
             at = part(start, end)
@@ -119,25 +123,29 @@ def _located(data: bytes, entries: list[bytes]) -> list[tuple[int, int]]:
 
 def entries_in(data: bytes) -> tuple[list[tuple[int, int]], int, bool]:
     """Of a damaged document: the whole objects of a list that is the document or stands under a key of it, or that stand alone;
-    where the last of them ends; and whether every bracket is closed.
+    where something is lost; and whether every bracket is closed. Brackets inside an entry are only counted.
     """
     spans: list[tuple[int, int]] = []
-    stack: list[bytes] = []
-    begun: list[int] = []
-    inner = end = 0
-    for mark, start in brackets(data):
+    outer: list[tuple[bytes, int]] = []
+    inside = known = 0
+    for mark, at in brackets(data):
         if mark in (b"{", b"["):
-            stack.append(mark)
-            begun.append(start)
-        elif stack:
-            opened, first = stack.pop(), begun.pop()
-            alone = not stack and len(spans) == inner
-            if opened == b"{" and mark == b"}" and (alone or stack in ([b"["], [b"{", b"["])):
-                spans.append((first, start + 1))
-                end = start + 1
-            if not stack:
-                inner = len(spans)
-    return spans, min(end, max(len(data) - 1, 0)), not stack
+            if len(outer) < ENTRY_DEPTH:
+                outer.append((mark, at))
+            else:
+                inside += 1
+        elif inside:
+            inside -= 1
+        elif outer:
+            opened, start = outer.pop()
+            around = b"".join(one for one, _ in outer)
+            if opened == b"{" and mark == b"}" and (around in (b"[", b"{[") or (not around and len(spans) == known)):
+                spans.append((start, at + 1))
+            if not outer:
+                known = len(spans)
+    if outer:
+        return spans, max(len(data.rstrip(BLANK)) - 1, 0), False
+    return spans, spans[-1][1] - 1 if spans else 0, True
 
 
 def raw_entries(document: type[msgspec.Struct], field: str) -> Callable[[bytes], list[bytes]]:

@@ -4,9 +4,9 @@ A compaction is a condensation event. It names the events that are forgotten, on
 in the window, and everything stays in the file. A range that takes in an earlier condensation condenses its summary again.
 
 What is recorded: messages of user and agent; the agent's thought beside a tool call as its text, the call and what was observed
-as role `tool`; the system prompt and what the runtime recalled as role `system`. A trajectory names no session: it is told by its
-first event, which carries a time to the microsecond, so that a longer copy of it is the same session. The SDK's folder with a
-file for each event is not read as one session.
+as role `tool`; the system prompt and what the runtime recalled as role `system`. A trajectory names no session: it is told by
+its first event, which carries a time to the microsecond, so that a longer copy of it is the same session. The SDK's folder with
+a file for each event is not read as one session.
 """
 
 from __future__ import annotations

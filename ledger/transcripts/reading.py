@@ -15,10 +15,11 @@ from ledger.transcripts.files import open_regular
 from ledger.transcripts.formats import Format, UnsupportedTranscript, detect
 from ledger.transcripts.lines import LINE_BYTES_MAX, lines_of
 from ledger.transcripts.model import Item
+from ledger.transcripts.opencode import FORMAT as OPENCODE
 from ledger.transcripts.openhands import FORMAT as OPENHANDS
 from ledger.transcripts.pi import FORMAT as PI
 
-FORMATS: tuple[Format, ...] = (CLAUDE_CODE, CODEX, PI, COPILOT, OPENHANDS)
+FORMATS: tuple[Format, ...] = (CLAUDE_CODE, CODEX, PI, COPILOT, OPENHANDS, OPENCODE)
 
 
 def format_of(raw: bytes) -> Format | None:

@@ -31,8 +31,8 @@ from schemas.records import SummaryState
 class Boundary(msgspec.Struct, frozen=True, kw_only=True):
     """What a format says of one compaction.
 
-    `native` is its own id, if it has one. `text` is the summary's, None where there is none; `state` says what that is where the
-    text alone does not. The summary stands at `summary_at`, or else at the boundary.
+    `native` is its own id, if it has one. `text` is the summary's, None where there is none; `state` says what that is where
+    the text alone does not. The summary stands at `summary_at`, or else at the boundary.
     """
 
     at: PhysicalLine

@@ -156,7 +156,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         return self.name
 
     def fingerprint(self) -> int:
-        """As `fingerprint` below, of the bytes in the file. A writer who puts blanks behind colons does so at the first one too;
+        """As `fingerprint` below, of the bytes in the file. A writer with blanks behind colons has one behind the first;
         two writers who differ in other ways make a conflict of what might be a copy, which is the safe side.
         """
         data = bytes(self.raw)

@@ -115,8 +115,10 @@ def recall(fact: FactText, session: SessionName, as_of: AsOf = "", log: LogUrl =
 
 
 async def _recall(fact: str, session: str, as_of: str, log: str | None, json: bool) -> None:
-    for answer in await _answers(fact, session, as_of, log):
+    answers = await _answers(fact, session, as_of, log)
+    for answer in answers:
         settle(_ANSWER_CODES[answer.answer])
+    for answer in answers:
         put(answer, json, _show_recall)
 
 
@@ -197,6 +199,7 @@ async def _explain(fact: str, session: str, log: str | None, json: bool) -> None
         answers = await ask(reading, reading.session(session), fact)
     for answer in answers:
         settle(FINE if answer.steps else UNKNOWN)
+    for answer in answers:
         put(answer, json, _show_life)
 
 

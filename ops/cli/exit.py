@@ -32,6 +32,10 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.E
 _settled: list[int] = []
 
 
+class ReaderGone(Exception):
+    """Whoever read stdout has closed it. Not an `OSError`, which the option parser would turn into an exit code of its own."""
+
+
 class NothingToJudge(LedgerError):
     """A named file from which nothing can be concluded: empty, opaque, or no text."""
 
@@ -83,7 +87,7 @@ def faults_handled() -> Iterator[None]:
     except KeyboardInterrupt:
         _to_stderr("interrupted; everything that was acknowledged is stored")
         raise
-    except BrokenPipeError:
+    except (ReaderGone, BrokenPipeError):
         # The reader has seen enough. Keep the interpreter from flushing into the closed pipe once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (MemoryError, RecursionError) as error:

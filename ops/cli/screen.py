@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from ops.cli.exit import ReaderGone
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -76,12 +78,15 @@ def print_json(value: object) -> None:
 def write_line(line: bytes) -> None:
     """Write bytes and a line break to stdout as they are."""
     buffer = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
-        sys.stdout.write(line.decode("utf-8", "replace") + "\n")
-    else:
+    try:
+        if buffer is None:
+            sys.stdout.write(line.decode("utf-8", "replace") + "\n")
+        else:
+            sys.stdout.flush()
+            buffer.write(line + b"\n")
         sys.stdout.flush()
-        buffer.write(line + b"\n")
-    sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderGone from None
 
 
 A = TypeVar("A")
@@ -106,7 +111,14 @@ def console(*, stderr: bool = False) -> Console:
     known = _consoles.get(stderr)
     if known is not None and known[0] is stream:
         return known[1]
-    made = Console(file=stream, markup=False, highlight=False, emoji=False)
+
+    class PlainConsole(Console):
+        """Leaves a pipe that the reader has closed to the caller, who keeps the verdict; rich itself would end with 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise ReaderGone
+
+    made = PlainConsole(file=stream, markup=False, highlight=False, emoji=False)
     if "COLUMNS" not in os.environ:
         made.width = min(made.width, WIDTH_MAX) if stream.isatty() else WIDTH_OFF_TERMINAL
     _consoles[stderr] = stream, made

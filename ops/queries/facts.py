@@ -7,7 +7,8 @@ import hashlib
 from ledger.errors import UsageError
 from ledger.facts import extract
 from ledger.lookup import fact_row, facts_by_value, span_facts
-from ledger.state import FACT, PLACE, SPAN, FactRow, fact_key, name_key, ordinal_key
+from ledger.rows import FactRow
+from ledger.state import FACT, PLACE, SPAN, fact_key, name_key, ordinal_key
 from ops.store import Found
 from schemas.facts import Fact
 

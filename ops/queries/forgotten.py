@@ -8,8 +8,9 @@ import msgspec
 
 from ledger.facts import RULES_VERSION
 from ledger.lookup import fact_row, facts_by_value, scope_row, span_facts, span_row
+from ledger.rows import FactRow, LostRow, SpanRow
 from ledger.rules.forgotten import Counts, LossRank, Note, counts, note, order
-from ledger.state import FACT_IN_SESSION, LOST, ORDINAL_BYTES, PLACE, FactRow, LostRow, SpanRow, ordinal_key
+from ledger.state import FACT_IN_SESSION, LOST, ORDINAL_BYTES, PLACE, ordinal_key
 from ops.queries.quotes import Quotes, excerpt, iso_time
 from ops.store import Found, Reading
 from schemas.facts import FACT_CLASSES, FactClass

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from ledger.lookup import carrier_count, fact_in_session, scope_row, session_name, span_row, summary_row
+from ledger.rows import FactRow, SpanRow, SummaryRow
 from ledger.rules.carriers import Answer, CarrierCount, reconstitute
-from ledger.state import CARRIED, CARRIER_OF, LIFE, FactRow, SpanRow, SummaryRow, fact_key, name_key
+from ledger.state import CARRIED, CARRIER_OF, LIFE, fact_key, name_key
 from ops.queries.facts import named_facts, near_facts
 from ops.queries.overview import trust_of
 from ops.queries.quotes import Quotes, excerpt

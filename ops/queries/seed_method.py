@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ledger.facts import SeedSentence, seed_sentences, seed_survives
 from ledger.lookup import span_row
+from ledger.rows import RoundRow, SpanRow
 from ledger.rules.forgotten import Counts
-from ledger.state import PLACE, ROUND, RoundRow, SpanRow, ordinal_key
+from ledger.state import PLACE, ROUND, ordinal_key
 from ops.queries.forgotten import Forgotten, ForgottenAnswer, followed_by, note_of, receipt
 from ops.queries.quotes import Quotes, iso_time
 from ops.store import Found, Reading

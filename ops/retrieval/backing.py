@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ledger.lookup import span_row, summary_row
 from ledger.retrieval import Fetched, Retrieval
+from ledger.rows import SummaryRow
 from ledger.rules.rehydration import is_derivable
-from ledger.state import Rows, SummaryRow
+from ledger.state import Rows
 from schemas.records import Claim
 
 COVERED_SPANS_MAX = 50

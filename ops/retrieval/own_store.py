@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from ledger.facts.fold import fold
 from ledger.lookup import span_row, summary_row
 from ledger.retrieval import Fetched, Hit
-from ledger.state import PLACE, SpanRow, SummaryRow, ordinal_key
+from ledger.rows import SpanRow, SummaryRow
+from ledger.state import PLACE, ordinal_key
 from ops.queries.quotes import Quotes
 from ops.store import Found, Reading
 

@@ -101,7 +101,11 @@ class Appender:
         """Append some records, now and then in two lives, and say so by making `done`."""
         goal = min(self.acknowledged + CHUNK, len(self.records))
         while self.acknowledged < goal:
-            fault = f"{self._chance.choice(APPEND_POINTS)}:{self._chance.randrange(1, CHUNK)}" if self._chance.random() < 0.3 else ""
+            fault = (
+                f"{self._chance.choice(APPEND_POINTS)}:{self._chance.randrange(1, CHUNK)}"
+                if self._chance.random() < 0.3
+                else ""
+            )
             life = Life(work="append", fault=fault, seed=SEED, start=self.acknowledged, count=goal - self.acknowledged)
             self.acknowledged += len((await self._worker.live(life)).lines)
         done.touch()
@@ -156,7 +160,9 @@ async def test_fold_killed_at_every_point_and_at_random_loses_and_doubles_nothin
     del kills[FINISHED]
     outputs = sum(len(each) for each in said.values())
     print(f"\nseed {SEED}: fold: {folds.report()}\nappend: {appends.report()}")
-    print(f"{kills.total()} kills; {appender.acknowledged} records, {outputs} outputs, {sum(count.values()) - outputs} said again")
+    print(
+        f"{kills.total()} kills; {appender.acknowledged} records, {outputs} outputs, {sum(count.values()) - outputs} said again"
+    )
     folds.assert_all_hit(FOLD_POINTS)
     assert folds.ends[OUTSIDE] >= 10
 

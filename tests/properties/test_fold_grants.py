@@ -63,9 +63,7 @@ def test_p5_no_order_of_granted_evictions_and_compactions_loses_a_fact(seed: int
 
 def ways(fold: Fold, asked: CompactionRequested | EvictionRequested, refused: Any) -> Iterator[tuple[str, list[AnyRecord]]]:
     """Each way out of a refusal, followed in full, with the same request under a new id at its end."""
-    again = record(
-        type(asked), "again", asked.session, asked.scope, **{**_fields(asked), "request": "again"}
-    )
+    again = record(type(asked), "again", asked.session, asked.scope, **{**_fields(asked), "request": "again"})
     out = refused.would_pass
     if out.skip_spans:
         yield "skip", [_without(again, set(out.skip_spans))]
@@ -75,7 +73,10 @@ def ways(fold: Fold, asked: CompactionRequested | EvictionRequested, refused: An
         ]
         yield "tombstone", [*stones, again]
         if isinstance(again, CompactionRequested):
-            yield "tombstone in the request", [msgspec.structs.replace(again, tombstones=again.tombstones + out.tombstone_facts)]
+            yield (
+                "tombstone in the request",
+                [msgspec.structs.replace(again, tombstones=again.tombstones + out.tombstone_facts)],
+            )
     if out.externalise_spans:
         yield "externalise", [*(_externalise(fold, asked, name) for name in out.externalise_spans), again]
     if isinstance(again, CompactionRequested):

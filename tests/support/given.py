@@ -3,8 +3,8 @@
     given(opened(), span(1, "n:40 p:billing"), summary("m1", "n:40")).when(request("q1", "m1", 1)) \
         .then_decision(CompactionRefused, rule="F2").then_alerts()
 
-Every batch is folded twice over: once as it is, and in a second fold that gets each batch delivered twice (promise P3). After each
-record the rows are recounted from spans and summaries. Assertions see decisions and alerts, as a reader of the log would.
+Every batch is folded twice over: once as it is, and in a second fold that gets each batch delivered twice (promise P3). After
+each record the rows are recounted from spans and summaries. Assertions see decisions and alerts, as a reader of the log would.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ledger.facts import RULES_VERSION
-from ledger.facts import extract as extract
+from ledger.facts import RULES_VERSION, extract
 from ledger.fold import Step, step
 from ledger.log import ALERTS, DECISIONS
-from ledger.state import ONLY, SCOPE, Draft, ScopeRow
+from ledger.rows import ScopeRow
+from ledger.state import ONLY, SCOPE, Draft
 from schemas.alerts import AlertRaised, AnyAlert
 from schemas.codec import decode_alert, decode_decision, decode_record, encode
 from schemas.decisions import AnyDecision
@@ -187,7 +187,9 @@ def declared(store: str, *, session: str = MAIN, scope: str = MAIN, **fields: An
     return record(IndexDeclared, fields.get("occurrence", store), session, scope, store=store, **fields)
 
 
-def entry(name: int | str, *, session: str = MAIN, scope: str = MAIN, owner: str = "", occurrence: str = "") -> IndexEntryRecorded:
+def entry(
+    name: int | str, *, session: str = MAIN, scope: str = MAIN, owner: str = "", occurrence: str = ""
+) -> IndexEntryRecorded:
     """The store holds the span, or summary, now."""
     held = span_name(name, owner or session) if isinstance(name, int) else name
     return record(IndexEntryRecorded, f"{held}{occurrence}", session, scope, span=held, occurrence=occurrence)
@@ -220,19 +222,26 @@ def write(name: str, operation: str, *, session: str = MAIN, scope: str = MAIN, 
 def externalised(number: int, text: str, *, session: str = MAIN, scope: str = MAIN) -> ExternalisationVerified:
     """The span was fetched back from elsewhere with this text."""
     name = span_name(number, session)
-    return record(
-        ExternalisationVerified, name, session, scope, span=name, store="files", key=name, sha256=sha256(text)
-    )
+    return record(ExternalisationVerified, name, session, scope, span=name, store="files", key=name, sha256=sha256(text))
 
 
 def tombstone(fact: str, *, session: str = MAIN, scope: str = MAIN, occurrence: str = "") -> FactTombstoned:
     """The fact is dropped on purpose."""
     return record(
-        FactTombstoned, f"{fact}{occurrence}", session, scope, fact=fact, reason="obsolete", authority="owner", occurrence=occurrence
+        FactTombstoned,
+        f"{fact}{occurrence}",
+        session,
+        scope,
+        fact=fact,
+        reason="obsolete",
+        authority="owner",
+        occurrence=occurrence,
     )
 
 
-def audit(number: int, text: str, *, session: str = MAIN, scope: str = MAIN, occurrence: str = "a1", **fields: Any) -> AuditRecorded:
+def audit(
+    number: int, text: str, *, session: str = MAIN, scope: str = MAIN, occurrence: str = "a1", **fields: Any
+) -> AuditRecorded:
     """The span was fetched through the agent's own path and came back as this text."""
     name = span_name(number, session)
     return record(
@@ -289,9 +298,7 @@ class Fold:
     @property
     def sequence(self) -> list[int]:
         """Output numbers in order of publication."""
-        return [
-            (decode_decision(raw) if topic == DECISIONS else decode_alert(raw)).output_seq for topic, raw in self.outputs
-        ]
+        return [(decode_decision(raw) if topic == DECISIONS else decode_alert(raw)).output_seq for topic, raw in self.outputs]
 
 
 class Scenario:
@@ -323,7 +330,9 @@ class Scenario:
         for item in records:
             self.fold.take([item])
         self._again.take(records).take(records)
-        assert self._again.rows.digest(self.scope) == self.fold.rows.digest(self.scope), "a second delivery changed something (P3)"
+        assert self._again.rows.digest(self.scope) == self.fold.rows.digest(self.scope), (
+            "a second delivery changed something (P3)"
+        )
         assert self._again.outputs == self.fold.outputs, "a second delivery said something else (P3)"
         assert self.fold.sequence == list(range(1, len(self.fold.outputs) + 1)), "output numbers are not dense (P9)"
 
@@ -352,7 +361,9 @@ class Scenario:
 
     def _kinds(self) -> list[str]:
         return [
-            ("+" if isinstance(alert, AlertRaised) else "-") + alert.kind for alert in self.alerts if alert.kind != "trust_changed"
+            ("+" if isinstance(alert, AlertRaised) else "-") + alert.kind
+            for alert in self.alerts
+            if alert.kind != "trust_changed"
         ]
 
     def then_alert(self, kind: str, **fields: Any) -> Scenario:

@@ -1,7 +1,7 @@
 """Random histories of a scope in the toy language: mostly what publishers do, in part what none should.
 
-A seed gives one history on every machine. `shrunk` takes away records as long as a check still fails, so that a failure is shown
-by the few records that make it.
+A seed gives one history on every machine. `shrunk` takes away records as long as a check still fails, so that a failure is
+shown by the few records that make it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Publisher:
         made = self.chance.choices(self._makers, self._weights)[0](self)
         return made if isinstance(made, list) else [made]
 
-    def round(self) -> list[AnyRecord]:
+    def whole_round(self) -> list[AnyRecord]:
         """A compaction as a well-behaved publisher does it, though not always to its end."""
         session = self.scope
         name, text = f"{session}#m{self._number()}", self._summary_text()
@@ -72,7 +72,15 @@ class Publisher:
         first = g.summary(name, text, session=session, scope=self.scope, covers_summaries=tuple(live))
         mode, budget = self.chance.choice(("all", "prefer", "prefer")), self.chance.choice((None, 90))
         asked = g.request(
-            request, name, *spans, scope=self.scope, session=session, mode=mode, tokens=10, tokens_before=100, budget_tokens=budget
+            request,
+            name,
+            *spans,
+            scope=self.scope,
+            session=session,
+            mode=mode,
+            tokens=10,
+            tokens_before=100,
+            budget_tokens=budget,
         )
         if self.chance.random() < 0.3:
             return [first, asked]
@@ -102,8 +110,10 @@ class Publisher:
         recent = (self.window[session] or list(self.spans[session]))[-6:]
         if not recent or self._wild():
             recent = [*list(self.spans[session])[-6:], 999]
-        return [self.chance.choice(recent) for _ in range(self.chance.randint(0, most))] if self._wild() else self.chance.sample(
-            recent, min(len(recent), self.chance.randint(1, most))
+        return (
+            [self.chance.choice(recent) for _ in range(self.chance.randint(0, most))]
+            if self._wild()
+            else self.chance.sample(recent, min(len(recent), self.chance.randint(1, most)))
         )
 
     def _words(self, most: int = 4) -> str:
@@ -299,7 +309,7 @@ class Publisher:
         )
 
     _makers: Sequence[Callable[[Publisher], AnyRecord | list[AnyRecord]]] = (
-        round, span, manifest, summary, request, applied, withdrawn, observed, entry, evict, evicted, expired, externalised,
+        whole_round, span, manifest, summary, request, applied, withdrawn, observed, entry, evict, evicted, expired, externalised,
         tombstone, rechunked, write, closed, policy, other, open_another,
     )  # fmt: skip
     _weights = (10, 30, 6, 12, 12, 10, 2, 6, 5, 8, 6, 3, 2, 4, 0.5, 1, 0.2, 1, 2, 1)
@@ -338,5 +348,3 @@ def shown(history_: Sequence[AnyRecord]) -> str:
         }
         lines.append(f"{type(record).__name__} {fields}"[:600])
     return "\n".join(lines)
-
-

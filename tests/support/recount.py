@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ledger.lookup import carrier_count, is_referred
+from ledger.rows import FactInSessionRow, ScopeRow, SessionRow, SpanRow, SummaryRow
 from ledger.state import (
     ALERT,
     CARRIED,
@@ -28,11 +29,6 @@ from ledger.state import (
     SUMMARY,
     SUMMARY_TEXT,
     WINDOW,
-    FactInSessionRow,
-    ScopeRow,
-    SessionRow,
-    SpanRow,
-    SummaryRow,
     fact_name,
     name_key,
     ordinal_key,
@@ -202,7 +198,11 @@ def _pending(rows: MemoryRows) -> list[str]:
             owner = rows.get(SESSION, name_key(request.session))
             if owner is None or owner.pending != request.request:
                 found.append(f"{request.request} is pending and its session does not wait for it")
-    found += [f"{span.id} leaves the store for nobody" for span in _spans(rows) if span.leaving_store and span.id not in pending_stores]
+    found += [
+        f"{span.id} leaves the store for nobody"
+        for span in _spans(rows)
+        if span.leaving_store and span.id not in pending_stores
+    ]
     return found
 
 
@@ -238,5 +238,7 @@ def _rounds(rows: MemoryRows) -> list[str]:
         rounds = [row for _, row in rows.walk(ROUND, ordinal_key(session.ordinal))]
         if [row.ordinal for row in rounds] != list(range(1, session.rounds + 1)):
             found.append(f"{session.id}: rounds are not 1 to {session.rounds}")
-        found += [f"{row.round}: its facts do not add up" for row in rounds if row.dropped != row.survived + row.lost + row.unknown]
+        found += [
+            f"{row.round}: its facts do not add up" for row in rounds if row.dropped != row.survived + row.lost + row.unknown
+        ]
     return found

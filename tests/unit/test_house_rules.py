@@ -31,6 +31,8 @@ CORE = (
     "ledger/decide/",
     "ledger/evolve/",
     "ledger/state.py",
+    "ledger/rows.py",
+    "ledger/errors.py",
     "ledger/fold.py",
     "ledger/lookup.py",
     "ledger/measurement.py",

@@ -16,18 +16,22 @@ F40 = toy_id("n:40", "s1")
 
 def test_c2_late_manifest_makes_a_span_known() -> None:
     """C2: from then on its facts bind."""
-    scenario = given(opened(), span(1, "n:40", manifest=False), summary("m1", "x"), manifest(1, "n:40")).when(request("q1", "m1", 1))
-    scenario.then_decision(CompactionRefused, rule="F2")
-    given(opened(), span(1, "x", manifest=False), summary("m1", "x"), manifest(1, "x")).when(request("q1", "m1", 1)).then_decision(
-        CompactionGranted
+    scenario = given(opened(), span(1, "n:40", manifest=False), summary("m1", "x"), manifest(1, "n:40")).when(
+        request("q1", "m1", 1)
     )
+    scenario.then_decision(CompactionRefused, rule="F2")
+    given(opened(), span(1, "x", manifest=False), summary("m1", "x"), manifest(1, "x")).when(
+        request("q1", "m1", 1)
+    ).then_decision(CompactionGranted)
 
 
 def test_c2_later_manifest_adds_facts_and_removes_none() -> None:
     """Design section 3: a newer extractor adds manifests and removes no fact."""
     records = [opened(), span(1, "n:40 n:7"), summary("m1", "x")]
     fewer = manifest(1, "n:40 n:7", extractor="x2")
-    only_seven = msgspec.structs.replace(fewer, manifest=msgspec.structs.replace(fewer.manifest, facts=fewer.manifest.facts[1:]))
+    only_seven = msgspec.structs.replace(
+        fewer, manifest=msgspec.structs.replace(fewer.manifest, facts=fewer.manifest.facts[1:])
+    )
     scenario = given(*records, only_seven).when(request("q1", "m1", 1))
     scenario.then_decision(CompactionRefused, evidence_total=2)
 
@@ -57,7 +61,9 @@ def test_p10_late_manifest_is_checked_against_the_text_that_was_kept_for_it() ->
     late = manifest(1, "n:41")
     scenario = given(opened(), span(1, "n:40", manifest=False)).when(late)
     scenario.then_alerts("+manifest_not_grounded")
-    beyond = msgspec.structs.replace(late, manifest=msgspec.structs.replace(lie, facts=(msgspec.structs.replace(lie.facts[0], start=2, end=9),)))
+    beyond = msgspec.structs.replace(
+        late, manifest=msgspec.structs.replace(lie, facts=(msgspec.structs.replace(lie.facts[0], start=2, end=9),))
+    )
     assert isinstance(beyond, ManifestRecorded)
     scenario = given(opened(), span(1, "n:40", manifest=False)).when(beyond)
     scenario.given(summary("m1", "x")).when(request("q1", "m1", 1)).then_decision(CompactionGranted)
@@ -71,7 +77,11 @@ def test_c2_fact_that_becomes_known_after_its_span_left_has_no_carrier() -> None
 
 def test_p9_tombstone_resolves_the_alerts_of_its_fact_and_no_other() -> None:
     """P9, P4: the event resolves what was lost, exactly the named fact, in every session of the scope."""
-    child = [opened("s1/a"), span(1, "n:40", session="s1/a"), observed("r1", None, turn=1, session="s1/a", summary_state="missing")]
+    child = [
+        opened("s1/a"),
+        span(1, "n:40", session="s1/a"),
+        observed("r1", None, turn=1, session="s1/a", summary_state="missing"),
+    ]
     records = [opened(), span(1, "n:40 n:7"), summary("m1", "x"), observed("r1", "m1", turn=1), *child]
     scenario = given(*records).when(tombstone(F40))
     scenario.then_alerts("-fact_lost").then_alert("-fact_lost", subject=f"{F40}@s1")
@@ -95,13 +105,22 @@ def test_statement_after_a_tombstone_is_referred_to_again() -> None:
 
 def test_late_manifest_of_an_older_span_does_not_undo_a_tombstone() -> None:
     """Design section 3: only a later span states it again."""
-    records = [opened(), span(1, "n:40"), span(2, "n:40", manifest=False), tombstone(F40), manifest(2, "n:40"), summary("m1", "x")]
+    records = [
+        opened(),
+        span(1, "n:40"),
+        span(2, "n:40", manifest=False),
+        tombstone(F40),
+        manifest(2, "n:40"),
+        summary("m1", "x"),
+    ]
     given(*records).when(observed("r1", "m1", turn=2)).then_decision(CompactionJudged, verdict="held").then_alerts()
 
 
 def test_tombstone_of_an_unknown_fact_is_rejected() -> None:
     """P4: one cannot drop on purpose what was never seen."""
-    given(opened(), span(1, "n:40")).when(tombstone(toy_id("n:7", "s1"))).then_decision(RecordRejected, reason="fact_not_recorded")
+    given(opened(), span(1, "n:40")).when(tombstone(toy_id("n:7", "s1"))).then_decision(
+        RecordRejected, reason="fact_not_recorded"
+    )
     given(opened()).when(tombstone("no fact id")).then_decision(RecordRejected, reason="fact_not_recorded")
 
 

@@ -9,7 +9,15 @@ from ledger.errors import LogUnavailable
 from ledger.fold import RulesVersionNotCarried, reject_unfoldable, step
 from ledger.state import Draft
 from schemas.decisions import CompactionGranted, CompactionRefused, RecordRejected
-from schemas.records import AnyRecord, IndexChecked, RetrievalMeasured, RetrievalObserved, ScopeLinked, TranscriptRead, UnreadLine
+from schemas.records import (
+    AnyRecord,
+    IndexChecked,
+    RetrievalMeasured,
+    RetrievalObserved,
+    ScopeLinked,
+    TranscriptRead,
+    UnreadLine,
+)
 from tests.support.given import (
     audit,
     declared,
@@ -160,7 +168,10 @@ def test_p1_bytes_that_cannot_be_folded_are_quarantined_once() -> None:
     first = reject_unfoldable(scenario.fold.rows, scope="s1", content_sha256="ab" * 32, reason="no record")
     assert isinstance(first.decision, RecordRejected)
     assert (first.decision.session, first.decision.content_sha256, first.decision.output_seq) == ("", "ab" * 32, 1)
-    assert [(alert.kind, alert.severity) for alert in first.alerts] == [("record_unreadable", "page"), ("trust_changed", "ticket")]
+    assert [(alert.kind, alert.severity) for alert in first.alerts] == [
+        ("record_unreadable", "page"),
+        ("trust_changed", "ticket"),
+    ]
     rows = scenario.fold.rows.copy()
     rows.apply(first.changes)
     assert reject_unfoldable(rows, scope="s1", content_sha256="ab" * 32, reason="no record").duplicate

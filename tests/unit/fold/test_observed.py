@@ -54,7 +54,8 @@ def test_unseen_spans_are_a_finding_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "recorded"), [("empty", "m2"), ("opaque", "m3"), ("error_text", "m4"), ("missing", None), ("text", None), ("text", "m9")]
+    ("state", "recorded"),
+    [("empty", "m2"), ("opaque", "m3"), ("error_text", "m4"), ("missing", None), ("text", None), ("text", "m9")],
 )
 def test_d2_summary_that_cannot_be_read_makes_the_round_unknown(state: str, recorded: str | None) -> None:
     """D2, P4: only text can be judged; nothing is called lost that nobody could look for, and a name without text is missing."""
@@ -87,7 +88,9 @@ def test_opaque_summary_makes_the_scope_unclear() -> None:
 def test_summary_of_another_session_counts_as_missing() -> None:
     """A live summary is a carrier for its own session only."""
     records = [opened(), opened("s1/a"), span(1, "n:40"), summary("m1", "n:40", session="s1/a")]
-    scenario = given(*records).when(observed("r1", "m1", turn=1)).then_decision(CompactionJudged, verdict="unknown", summary=None)
+    scenario = (
+        given(*records).when(observed("r1", "m1", turn=1)).then_decision(CompactionJudged, verdict="unknown", summary=None)
+    )
     scenario.when(observed("r1", "m1", turn=1, session="s1/a")).then_decision(CompactionJudged, summary="m1")
 
 
@@ -118,14 +121,26 @@ def test_c5_second_generation_loses_what_the_first_kept() -> None:
 
 def test_c5_second_generation_without_any_span_is_judged_all_the_same() -> None:
     """C5: a round in which no span leaves can still drop what the old summary carried."""
-    records = [opened(), span(1, "p:billing"), summary("m1", "p:billing"), observed("r1", "m1", turn=1), summary("m2", "-p:billing")]
+    records = [
+        opened(),
+        span(1, "p:billing"),
+        summary("m1", "p:billing"),
+        observed("r1", "m1", turn=1),
+        summary("m2", "-p:billing"),
+    ]
     scenario = given(*records).when(observed("r2", "m2", turn=1)).then_decision(CompactionJudged, verdict="violated")
     scenario.then_alerts("+fact_inverted")
 
 
 def test_c5_users_decision_is_needed_though_an_assistant_said_it_last() -> None:
     """F1, C5: the span that leaves has no floor for it, the summary that is superseded carried it for the user."""
-    records = [opened(), span(1, "d:lmdb"), summary("m1", "d:lmdb"), observed("r1", "m1", turn=1), span(2, "d:lmdb", "assistant")]
+    records = [
+        opened(),
+        span(1, "d:lmdb"),
+        summary("m1", "d:lmdb"),
+        observed("r1", "m1", turn=1),
+        span(2, "d:lmdb", "assistant"),
+    ]
     scenario = given(*records, summary("m2", "x")).when(observed("r2", "m2", turn=2))
     scenario.then_decision(CompactionJudged, verdict="violated").then_alerts("+fact_lost")
 
@@ -159,7 +174,9 @@ def test_f2_c6_what_a_summary_does_to_a_fact(sign: str, kind: str, rule: str, se
 def test_f2_inverted_fact_pages_though_the_store_holds_it() -> None:
     """C3: a false statement in the window is not mended by a true one in the store."""
     scenario = given(opened(store="ledger"), span(1, "p:billing"), summary("m1", "-p:billing"))
-    scenario.when(observed("r1", "m1", turn=1)).then_decision(CompactionJudged, verdict="violated").then_alerts("+fact_inverted")
+    scenario.when(observed("r1", "m1", turn=1)).then_decision(CompactionJudged, verdict="violated").then_alerts(
+        "+fact_inverted"
+    )
 
 
 def test_p9_open_ticket_does_not_swallow_a_page() -> None:
@@ -172,7 +189,13 @@ def test_p9_open_ticket_does_not_swallow_a_page() -> None:
 
 def test_p9_an_open_alert_is_not_raised_again() -> None:
     """P9: a stable fingerprint: fire once, resolve once, fire again later."""
-    records = [opened(store="ledger"), span(1, "p:billing"), span(2, "p:billing"), summary("m1", "-p:billing"), summary("m2", "-p:billing")]
+    records = [
+        opened(store="ledger"),
+        span(1, "p:billing"),
+        span(2, "p:billing"),
+        summary("m1", "-p:billing"),
+        summary("m2", "-p:billing"),
+    ]
     scenario = given(*records).when(observed("r1", "m1", turn=2, kept=(2,))).then_alerts("+fact_inverted")
     mark = scenario.alerts[0].fingerprint
     scenario.when(observed("r2", "m2", turn=2)).then_alerts()
@@ -184,7 +207,9 @@ def test_p9_an_open_alert_is_not_raised_again() -> None:
 
 def test_span_recorded_after_a_boundary_that_it_stands_before_is_not_in_the_window() -> None:
     """Design section 3: late lines of the round's past are no carriers."""
-    scenario = given(opened(), span(5, "n:7"), summary("m1", "n:7"), observed("r1", "m1", turn=5), span(3, "n:40"), span(6, "n:443"))
+    scenario = given(
+        opened(), span(5, "n:7"), summary("m1", "n:7"), observed("r1", "m1", turn=5), span(3, "n:40"), span(6, "n:443")
+    )
     scenario.when(observed("r2", None, turn=6, summary_state="missing")).then_decision(
         CompactionJudged, left=(SpanRange("s1:6", "s1:6"),)
     )

@@ -65,7 +65,9 @@ async def test_rules_version_that_is_not_carried_stops_the_partition(tmp_path: P
         assert folding.progress() == (1, 0)
 
 
-@pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"{}", b"[1]", b"{" * 5000, b'{"type":"span.recorded.v1","id":1}', b"null"])
+@pytest.mark.parametrize(
+    "value", [b"", b"\xff\xfe", b"{}", b"[1]", b"{" * 5000, b'{"type":"span.recorded.v1","id":1}', b"null"]
+)
 async def test_p1_bytes_that_are_no_record_are_quarantined_and_the_rest_goes_on(tmp_path: Path, value: bytes) -> None:
     """P1, three faults: rejected once with the hash of their content, paged; again the same bytes are a duplicate."""
     log = MemoryLog()

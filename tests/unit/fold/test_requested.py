@@ -5,7 +5,19 @@ from __future__ import annotations
 import pytest
 
 from schemas.decisions import CompactionGranted, CompactionRefused, RecordRejected, WouldPass
-from tests.support.given import applied, declared, externalised, given, observed, opened, policy, request, span, summary, tombstone
+from tests.support.given import (
+    applied,
+    declared,
+    externalised,
+    given,
+    observed,
+    opened,
+    policy,
+    request,
+    span,
+    summary,
+    tombstone,
+)
 from tests.support.toy_facts import toy_id
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -106,7 +118,8 @@ def test_c3_another_span_that_stays_covers_a_dropped_fact() -> None:
     records = [opened(), span(1, "n:40"), span(2, "n:40"), summary("m1", "other")]
     given(*records).when(request("q1", "m1", 1)).then_decision(CompactionGranted)
     given(*records).when(request("q1", "m1", 1, 2)).then_decision(
-        CompactionRefused, would_pass=WouldPass(
+        CompactionRefused,
+        would_pass=WouldPass(
             carry_facts=(F40,), tombstone_facts=(F40,), externalise_spans=("s1:1", "s1:2"), prefer_would_evict=("s1:1",)
         ),
     )
@@ -162,7 +175,9 @@ def test_f1_floors_by_class_and_role() -> None:
     """F1: decisions in the user's words have a floor, the assistant's are reported only, reasons and narrative hold at 2/5."""
     refused = [("user", "d:lmdb"), ("user", "r:fast"), ("assistant", "t:story t:tale t:end"), ("tool", "c:friday")]
     for role, text in refused:
-        given(opened(), span(1, text, role), summary("m1", "other")).when(request("q1", "m1", 1)).then_decision(CompactionRefused)
+        given(opened(), span(1, text, role), summary("m1", "other")).when(request("q1", "m1", 1)).then_decision(
+            CompactionRefused
+        )
     given(opened(), span(1, "d:lmdb", "assistant"), summary("m1", "other")).when(request("q1", "m1", 1)).then_decision(
         CompactionGranted
     )
@@ -186,7 +201,9 @@ def test_f1_policy_lowers_a_floor_from_there_on_and_degrades() -> None:
 def test_f1_policy_of_the_opening_record_is_in_force() -> None:
     """F1: policy is pinned by the scope's first session, and a later one changes nothing."""
     late = opened("s1/a", policy={"floor.numeric": "1/2"})
-    scenario = given(opened(policy={"floor.narrative": "1"}), late, span(1, "t:story t:tale n:40"), summary("m1", "t:story n:40"))
+    scenario = given(
+        opened(policy={"floor.narrative": "1"}), late, span(1, "t:story t:tale n:40"), summary("m1", "t:story n:40")
+    )
     scenario.when(request("q1", "m1", 1)).then_decision(CompactionRefused, rule="F2")
 
 
@@ -220,7 +237,9 @@ def test_i4_spans_and_summaries_of_another_session_are_not_its_own() -> None:
 
 def test_i3_summary_is_used_once() -> None:
     """I3: summaries of summaries get new ids; one that was used cannot take the place of other spans."""
-    scenario = given(opened(), span(1, "n:40"), span(2, "n:7"), summary("m1", "n:40 n:7"), observed("r1", "m1", turn=1, kept=(2,)))
+    scenario = given(
+        opened(), span(1, "n:40"), span(2, "n:7"), summary("m1", "n:40 n:7"), observed("r1", "m1", turn=1, kept=(2,))
+    )
     scenario.when(request("q1", "m1", 2)).then_decision(CompactionRefused, rule="I3", reason="summary_already_used:m1")
 
 
@@ -269,7 +288,14 @@ def test_c3_a_span_on_which_a_superseded_summary_rests_stays() -> None:
 
 def test_c3_live_summary_that_stays_covers() -> None:
     """C3: a live summary that the new one does not supersede is another carrier."""
-    records = [opened(), span(1, "n:40"), summary("m1", "=n:40"), observed("r1", "m1", turn=1), span(2, "n:40"), summary("m2", "x")]
+    records = [
+        opened(),
+        span(1, "n:40"),
+        summary("m1", "=n:40"),
+        observed("r1", "m1", turn=1),
+        span(2, "n:40"),
+        summary("m2", "x"),
+    ]
     given(*records).when(request("q1", "m2", 2)).then_decision(CompactionGranted)
 
 

@@ -122,7 +122,13 @@ def test_seed_3_retry_budget_without_its_number_stays_in_mode_prefer() -> None:
 
 def test_seed_3_retry_budget_may_go_once_it_is_externalised_or_carried() -> None:
     """Seed 3 (F3): a verified round trip lets it pass, and so does a summary with the number."""
-    records = [opened(), span(1, BUDGET), span(2, SMALL_TALK), summary("m1", DISCUSSED), summary("m2", f"{BUDGET} {SMALL_TALK}")]
+    records = [
+        opened(),
+        span(1, BUDGET),
+        span(2, SMALL_TALK),
+        summary("m1", DISCUSSED),
+        summary("m2", f"{BUDGET} {SMALL_TALK}"),
+    ]
     given(*records, externalised(1, BUDGET)).when(request("q1", "m1", 1, 2)).then_decision(CompactionGranted)
     given(*records).when(request("q1", "m2", 1, 2)).then_decision(CompactionGranted)
     given(*records).when(request("q1", "m1", 1, 2)).then_decision(CompactionRefused, reason="below_floor")
@@ -143,4 +149,6 @@ def test_seed_3_billing_ban_that_is_only_discussed_is_lost_and_pages() -> None:
     """Seed 3 (C3): "billing endpoint discussed" carries no ban."""
     scenario = given(opened(), span(1, BAN), summary("m1", "Billing endpoint discussed.")).when(observed("r1", "m1", turn=1))
     ban = fact_of(BAN, "prohibition")
-    scenario.then_decision(CompactionJudged, verdict="violated").then_alert("+prohibition_lost", severity="page", subject=f"{ban}@{MAIN}")
+    scenario.then_decision(CompactionJudged, verdict="violated").then_alert(
+        "+prohibition_lost", severity="page", subject=f"{ban}@{MAIN}"
+    )

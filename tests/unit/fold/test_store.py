@@ -54,9 +54,7 @@ def test_c1_last_carrier_stays_whatever_policy_asks() -> None:
     scenario = given(ledger(), outside(1, "n:40 n:7"), outside(2, "n:7")).when(evict("e1", 1))
     scenario.then_decision(EvictionRefused, rule="C1", reason="last_carrier", evidence_total=1, spans=("s1:1",)).then_alerts()
     assert scenario.decision.evidence[0].fact == F40
-    assert scenario.decision.would_pass == WouldPass(
-        carry_facts=(F40,), tombstone_facts=(F40,), externalise_spans=("s1:1",)
-    )
+    assert scenario.decision.would_pass == WouldPass(carry_facts=(F40,), tombstone_facts=(F40,), externalise_spans=("s1:1",))
 
 
 def test_c1_all_entries_of_a_request_count_as_gone() -> None:
@@ -91,7 +89,14 @@ def test_c1_tombstone_externalisation_or_another_raw_span_releases() -> None:
 
 def test_c1_having_fallen_out_of_every_summary_releases_nothing() -> None:
     """Design section 3: a scope refers to every fact it ever carried."""
-    records = [ledger(), span(1, "n:40"), summary("m1", "x"), observed("r1", "m1", turn=1), summary("m2", "y"), observed("r2", "m2", turn=1)]
+    records = [
+        ledger(),
+        span(1, "n:40"),
+        summary("m1", "x"),
+        observed("r1", "m1", turn=1),
+        summary("m2", "y"),
+        observed("r2", "m2", turn=1),
+    ]
     given(*records).when(evict("e1", 1)).then_decision(EvictionRefused, reason="last_carrier")
 
 
@@ -135,7 +140,9 @@ def test_c1_observed_eviction_of_the_last_carrier_alerts() -> None:
     """C1, P9: what a TTL has removed cannot be refused; a lost ban pages, and a new entry clears both."""
     scenario = given(ledger(), outside(1, "n:40 p:billing")).when(expired("x1", 1))
     scenario.then_decision(EvictionJudged, verdict="violated", reason="ttl", spans=("s1:1",))
-    scenario.then_alerts("+last_carrier_evicted", "+prohibition_lost").then_alert("+prohibition_lost", severity="page", rule="C1")
+    scenario.then_alerts("+last_carrier_evicted", "+prohibition_lost").then_alert(
+        "+prohibition_lost", severity="page", rule="C1"
+    )
     scenario.when(entry(1, occurrence="back")).then_alerts("-last_carrier_evicted", "-prohibition_lost")
 
 
@@ -222,7 +229,9 @@ def test_i3_observed_rechunk_degrades_pages_and_costs_carriers() -> None:
     """I3, T1: raw entries were replaced: their keys answer nothing any more."""
     rechunk = record(IndexRechunked, "x", replaces=(span_name(1), "m1"), into=("c1",), occurrence="x")
     scenario = given(ledger(), outside(1, "n:40"), summary("m1", "x")).when(rechunk)
-    scenario.then_alerts("+raw_span_rewritten", "+last_carrier_evicted").then_alert("+raw_span_rewritten", rule="I3", severity="page")
+    scenario.then_alerts("+raw_span_rewritten", "+last_carrier_evicted").then_alert(
+        "+raw_span_rewritten", rule="I3", severity="page"
+    )
     scenario.then_trust("degraded", "raw_entries_rechunked")
     harmless = record(IndexRechunked, "x", replaces=("m1",), occurrence="x")
     given(ledger(), summary("m1", "x")).when(harmless).then_alerts().then_trust("unknown")

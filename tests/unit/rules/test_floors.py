@@ -138,7 +138,9 @@ def test_f2_inverted_or_quantifier_changed_is_below_floor_whatever_the_class() -
     assert [forced_below(fact) for fact in facts] == [False, True, True, False]
 
 
-@given(st.lists(st.builds(said, st.sampled_from(FACT_CLASSES), st.sampled_from(("verbatim", "missing", "inverted"))), max_size=8))
+@given(
+    st.lists(st.builds(said, st.sampled_from(FACT_CLASSES), st.sampled_from(("verbatim", "missing", "inverted"))), max_size=8)
+)
 def test_f2_below_floor_keeping_what_it_names_is_enough(facts: list[MeasuredFact]) -> None:
     needed = set(below_floor(facts))
     mended = [MeasuredFact(f.cls, f.floor, "verbatim") if at in needed else f for at, f in enumerate(facts)]

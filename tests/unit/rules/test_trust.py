@@ -76,7 +76,8 @@ def test_t1_hit_rate_jump_is_relative_and_above_fifteen_per_cent(before: str, af
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "text"), [("0.58", "0.83", "0.4310"), ("0.5", "0.4", "-0.2000"), ("0.5", "0.5", "0.0000"), ("0.3", "1", "2.3333")]
+    ("before", "after", "text"),
+    [("0.58", "0.83", "0.4310"), ("0.5", "0.4", "-0.2000"), ("0.5", "0.5", "0.0000"), ("0.3", "1", "2.3333")],
 )
 def test_t1_change_is_shown_with_four_places(before: str, after: str, text: str) -> None:
     change = hit_rate_change(before, after)
