@@ -50,9 +50,9 @@ KIND = FileKind(
 COMMIT_BEFORE = declare("index.commit.before", "a batch is in the transaction, nothing of it is durable")
 COMMIT_AFTER = declare("index.commit.after", "a batch is durable with its outbox, nothing of it is published")
 
-TOUCHES = 128
-"""Rows touched before the file's pages may be given back. Each lies on a page of its own, and the system maps sixteen at a time:
-8 MiB at most.
+TOUCHES = 192
+"""Rows touched before the file's pages may be given back. Each lies on a page of its own, and the system maps sixteen at a
+time: 12 MiB at most.
 """
 
 ROW_FAULTS = (lmdb.Error, IndexDamaged, msgspec.DecodeError, UnicodeDecodeError)

@@ -1,4 +1,5 @@
-"""The topics and what stands in them as an AsyncAPI 3 document, made from the shapes in `schemas` and the table in `consumers.topics`.
+"""The topics and what stands in them as an AsyncAPI 3 document, made from the shapes in `schemas` and the table in
+`consumers.topics`.
 
 It names no server: a ledger has whatever address its operator gives it. Payloads refer to the schemas beside the document.
 `python -m ops.schema_export` writes it with them, and its `--check` finds it stale.

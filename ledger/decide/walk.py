@@ -90,8 +90,8 @@ class Walk:
         self._owed_to_summaries = frozenset(self._owed)
 
     def releases(self, key: bytes) -> bool:
-        """C1, P5: may the fact's store entries still go by the evictions that are pending? They were granted because of carriers
-        that this compaction may take away, and then an equivalent statement is not enough.
+        """C1, P5: may the fact's store entries still go by the evictions that are pending? They were granted because of
+        carriers that this compaction may take away, and then an equivalent statement is not enough.
         """
         row = self._ruler.fact(key)
         if not row.leaving_store or self._ruler.measure(key).outcome == "verbatim":

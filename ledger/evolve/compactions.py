@@ -134,8 +134,8 @@ def withdraw(fx: Effects, session: SessionRow, row: RequestRow) -> None:
 
 
 def release_entries(fx: Effects, decision: EvictionGranted) -> tuple[str, ...]:
-    """An eviction grant is no longer pending: its store entries are carriers for other requests again. Returns the spans that were
-    still waiting for it, which leaves out what went before and has come back since.
+    """An eviction grant is no longer pending: its store entries are carriers for other requests again. Returns the spans that
+    were still waiting for it, which leaves out what went before and has come back since.
     """
     mark = request_mark(decision)
     waiting = []

@@ -155,6 +155,6 @@ def raw_entries(document: type[msgspec.Struct], field: str) -> Callable[[bytes],
 
     def entries(data: bytes) -> list[bytes]:
         found = decode_list(data) if data.lstrip(BLANK).startswith(b"[") else getattr(decode(data), field)
-        return [bytes(raw) for raw in found or ()]
+        return [bytes(raw) for raw in found]
 
     return entries

@@ -99,7 +99,7 @@ class Entry(msgspec.Struct, gc=False):
 class Export(msgspec.Struct):
     """The document."""
 
-    messages: list[msgspec.Raw] = []
+    messages: list[msgspec.Raw]
 
 
 class OpenCodeReader(DocumentReader[Entry]):

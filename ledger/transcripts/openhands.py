@@ -45,7 +45,7 @@ class Args(msgspec.Struct, gc=False):
 class Trajectory(msgspec.Struct):
     """The document."""
 
-    trajectory: list[msgspec.Raw] = []
+    trajectory: list[msgspec.Raw]
 
 
 class Line(msgspec.Struct, gc=False):

@@ -32,7 +32,7 @@ def faults_of(records: list[AnyRecord]) -> str:
     return "".join(raw.decode() for _, raw in fold.outputs if b"internal_error" in raw)
 
 
-@settings(max_examples=200, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=120, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(seeds)
 def test_fold_any_history_counts_agree_with_a_recount(seed: int) -> None:
     """P2, P3, P9: counters of FACT and FACT_IN_SESSION, windows, marks of leaving and losses follow from spans and summaries;

@@ -161,13 +161,31 @@ def test_histories_reach_every_kind_of_decision() -> None:
             output: Any = decode_alert(raw) if topic == ALERTS else decode_decision(raw)
             seen.add(output.kind if topic == ALERTS else f"{type(output).__name__}:{output.reason.partition(':')[0]}")
     wanted = {
-        "CompactionGranted:", "CompactionRefused:below_floor", "CompactionRefused:budget_exhausted", "CompactionRefused:pending",
-        "CompactionRefused:not_in_window", "CompactionRefused:unmanifested", "CompactionJudged:", "CompactionJudged:summary_missing",
-        "EvictionGranted:", "EvictionRefused:last_carrier", "EvictionRefused:below_floor", "EvictionRefused:not_recorded",
-        "EvictionJudged:ttl", "RecordRejected:immutable", "RecordRejected:no_pending_request", "RecordRejected:session_not_opened",
-        "fact_lost", "fact_inverted", "quantifier_changed", "hedge_stripped", "last_carrier_evicted", "prohibition_lost",
-        "unmanifested_span_left", "trust_changed",
-    }  # fmt: skip
+        "CompactionGranted:",
+        "CompactionRefused:below_floor",
+        "CompactionRefused:budget_exhausted",
+        "CompactionRefused:pending",
+        "CompactionRefused:not_in_window",
+        "CompactionRefused:unmanifested",
+        "CompactionJudged:",
+        "CompactionJudged:summary_missing",
+        "EvictionGranted:",
+        "EvictionRefused:last_carrier",
+        "EvictionRefused:below_floor",
+        "EvictionRefused:not_recorded",
+        "EvictionJudged:ttl",
+        "RecordRejected:immutable",
+        "RecordRejected:no_pending_request",
+        "RecordRejected:session_not_opened",
+        "fact_lost",
+        "fact_inverted",
+        "quantifier_changed",
+        "hedge_stripped",
+        "last_carrier_evicted",
+        "prohibition_lost",
+        "unmanifested_span_left",
+        "trust_changed",
+    }
     assert wanted <= seen
     assert random.Random("s").random() == random.Random("s").random()
     assert Publisher(1).begin() == Publisher(1).begin()

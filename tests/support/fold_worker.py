@@ -8,8 +8,8 @@
 
     {"status": -9, "lines": [...], "stderr": "fault-point publish.after 2\n"}
 
-A life says a line for what it knows to be durable: `folded N` for a committed batch, `ack N` for an appended record. Starting an
-interpreter for each of a hundred kills would take longer than the kills.
+A life says a line for what it knows to be durable: `folded N` for a committed batch, `ack N` for an appended record. Starting
+an interpreter for each of a hundred kills would take longer than the kills.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ async def fold(log_dir: Path, root: Path, life: Life) -> None:
     indexes = [CarrierIndex.create(index_directory(root, number), log.identity, number) for number in numbers]
     partitions = [Partition(log, index, index_number) for index, index_number in zip(indexes, numbers, strict=True)]
     while True:
-        last = Path(life.until).exists()
+        last = Path(life.until).exists()  # noqa: ASYNC240  a stat, in a process that does nothing else
         for partition in partitions:
             await partition.catch_up(lambda done, _: say(f"folded {done}"))
         if last:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ledger.lookup import carrier_count, is_referred
-from ledger.rows import FactInSessionRow, ScopeRow, SessionRow, SpanRow, SummaryRow
+from ledger.rows import FactInSessionRow, ScopeRow, SessionRow, SpanRow
 from ledger.state import (
     ALERT,
     CARRIED,
@@ -92,9 +92,11 @@ def _spans_and_windows(rows: MemoryRows) -> list[str]:
         found.append(f"carrier ordinals {ordinals} are not 1 to {scope.carriers}")
     if scope.sessions != len(_sessions(rows)):
         found.append("sessions are miscounted")
-    for session in _sessions(rows):
-        if session.spans != sum(1 for row in _spans(rows) if row.session == session.ordinal):
-            found.append(f"{session.id} has another number of spans")
+    found += [
+        f"{session.id} has another number of spans"
+        for session in _sessions(rows)
+        if session.spans != sum(1 for row in _spans(rows) if row.session == session.ordinal)
+    ]
     for span in _spans(rows):
         refs = _refs(rows, span.id)
         if len(set(refs)) != len(refs):
@@ -222,10 +224,11 @@ def _losses(rows: MemoryRows) -> list[str]:
             found.append(f"{row.value}@{session.id} has no carrier and does not count as lost")
         if _is_lost(mine) and is_referred(row):
             lost.add(f"{row.id}@{session.id}")
-    for alert in rows.all(ALERT).values():
-        if alert.open and alert.kind in ("fact_lost", "prohibition_lost", "last_carrier_evicted") and alert.subject not in lost:
-            found.append(f"{alert.kind} is open for {alert.subject}, which is not lost")
-    return found
+    return found + [
+        f"{alert.kind} is open for {alert.subject}, which is not lost"
+        for alert in rows.all(ALERT).values()
+        if alert.open and alert.kind in ("fact_lost", "prohibition_lost", "last_carrier_evicted") and alert.subject not in lost
+    ]
 
 
 def _is_lost(row: FactInSessionRow) -> bool:

@@ -1,12 +1,13 @@
 """A small language in which a test says exactly which facts a text holds and how each fares in a summary.
 
-The fold must hold whatever the extractor is good at, so its tests do not depend on English. A text is words separated by spaces:
+The fold must hold whatever the extractor is good at, so its tests do not depend on English. A text is words between spaces:
 
     n:40  i:host  p:billing  c:friday  s:style  d:lmdb  r:fast  t:story     numeric, identifier, prohibition, commitment,
                                                                               instruction, decision, reason, narrative
 
-A summary states a fact by its word, verbatim, or by its word with a sign in front: `=` equivalent, `~` verbatim without its hedge,
-`-` inverted, `*` changed, `%` changed in its quantifier, `<` weakened. What it does not name is missing. Other words say nothing.
+A summary states a fact by its word, verbatim, or by its word with a sign in front: `=` equivalent, `~` verbatim without its
+hedge, `-` inverted, `*` changed, `%` changed in its quantifier, `<` weakened. What it does not name is missing. Other words say
+nothing.
 """
 
 from __future__ import annotations

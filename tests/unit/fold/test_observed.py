@@ -58,7 +58,7 @@ def test_unseen_spans_are_a_finding_of_their_own() -> None:
     [("empty", "m2"), ("opaque", "m3"), ("error_text", "m4"), ("missing", None), ("text", None), ("text", "m9")],
 )
 def test_d2_summary_that_cannot_be_read_makes_the_round_unknown(state: str, recorded: str | None) -> None:
-    """D2, P4: only text can be judged; nothing is called lost that nobody could look for, and a name without text is missing."""
+    """D2, P4: only text can be judged: nothing is called lost that nobody could look for; a name without text is missing."""
     records = [
         opened(), span(1, "n:40 p:billing"), summary("m2", ""), summary("m3", None, state="opaque"),
         summary("m4", "API error", state="error_text"),

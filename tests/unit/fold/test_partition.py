@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import lmdb
@@ -22,15 +23,12 @@ from tests.support.given import opened, request, span, summary
 pytestmark = pytest.mark.usefixtures("toy")
 
 
-class Folding:
+class Folding(AbstractContextManager["Folding"]):
     """A partition over an index, opened for one block."""
 
     def __init__(self, log: MemoryLog, root: Path, number: int = 0, *, publish: bool = True) -> None:
         self.index = CarrierIndex.create(index_directory(root, number), log.identity, number)
         self.partition = Partition(log, self.index, number, publish=publish)
-
-    def __enter__(self) -> Folding:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.partition.close()

@@ -9,8 +9,13 @@ from typing import Any
 
 from ledger.transcripts.claude_code import ClaudeCodeReader
 from ledger.transcripts.codex import CodexReader
+from ledger.transcripts.copilot import CopilotReader
+from ledger.transcripts.formats import Reader
 from ledger.transcripts.lines import LINE_BYTES_MAX, LineSplitter
 from ledger.transcripts.model import Item, Message, Round, Summary
+from ledger.transcripts.opencode import OpenCodeReader
+from ledger.transcripts.openhands import OpenHandsReader
+from ledger.transcripts.pi import PiReader
 from ledger.transcripts.reading import format_of
 from ledger.transcripts.report import InspectReport, report_of
 
@@ -95,10 +100,15 @@ def as_bytes(lines: Iterable[Any], end: bytes = b"\n") -> bytes:
 
 
 def items_of(
-    data: bytes, *, chunk: int = 1 << 20, line_bytes_max: int = LINE_BYTES_MAX, codex_format: bool = False
+    data: bytes,
+    *,
+    chunk: int = 1 << 20,
+    line_bytes_max: int = LINE_BYTES_MAX,
+    codex_format: bool = False,
+    reader: Reader | None = None,
 ) -> list[Item]:
     """What the reader says of a whole file that holds `data`."""
-    reader = CodexReader() if codex_format else ClaudeCodeReader()
+    reader = reader or (CodexReader() if codex_format else ClaudeCodeReader())
     splitter = LineSplitter(line_bytes_max)
     items: list[Item] = []
     for at in range(0, len(data), chunk):
@@ -107,7 +117,23 @@ def items_of(
     last = splitter.finish()
     if last is not None:
         items += reader.feed(last)
-    return items + reader.finish()
+    return [*items, *reader.finish()]
+
+
+def read_pi(*lines: Any) -> list[Item]:
+    return items_of(as_bytes(lines), reader=PiReader())
+
+
+def read_copilot(*lines: Any) -> list[Item]:
+    return items_of(as_bytes(lines), reader=CopilotReader())
+
+
+def read_openhands(data: bytes) -> list[Item]:
+    return items_of(data, reader=OpenHandsReader())
+
+
+def read_opencode(data: bytes) -> list[Item]:
+    return items_of(data, reader=OpenCodeReader())
 
 
 def read(*lines: Any, **options: Any) -> list[Item]:

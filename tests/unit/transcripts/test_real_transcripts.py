@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import NamedTuple
 
 import pytest
 
-from ledger.transcripts.model import Message, Round
+from ledger.transcripts.model import Message, Round, Summary
 from ledger.transcripts.reading import Transcript
 from ledger.transcripts.report import inspect
 from schemas.codec import RECORD_BYTES_MAX, encode
@@ -33,16 +34,20 @@ def _rows() -> list[Row]:
     rows = []
     for line in TABLE.read_text(encoding="utf-8").splitlines() if TABLE.is_file() else ():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        if cells and cells[0].startswith(("claude-code-", "codex-")):
+        if cells and cells[0].startswith(("claude-code-", "codex-", "pi-")):
             pairs = [
                 (int(start), None if end == "none" else int(end)) for start, end in re.findall(r"(\d+)→(\d+|none)", cells[6])
             ]
+            if cells[0].startswith("pi-"):
+                # A compaction is one line.
+                pairs = [(int(line), int(line)) for line in cells[6].split(",")]
             tokens = [int(number) for number in re.findall(r"\d+", cells[8].split("(")[0])]
             rows.append(Row(cells[0], cells[2], pairs, [one.strip() for one in cells[7].split(",")], tokens))
     return rows
 
 
 ROWS = _rows()
+OPENHANDS = TRANSCRIPTS / "openhands-01-two-condensations.json"
 ALL = pytest.mark.parametrize("row", ROWS, ids=[row.file for row in ROWS])
 
 
@@ -137,3 +142,38 @@ def test_manual_rounds_keep_the_tail_that_the_boundary_names() -> None:
 def test_codex_keeps_what_its_replacement_history_repeats(file: str, kept: list[int]) -> None:
     """The table's counts of verbatim copies, less the one environment text among them, which is nobody's message."""
     assert [one.kept for one in inspect(TRANSCRIPTS / file).rounds] == kept
+
+
+@pytest.mark.parametrize(
+    ("file", "kept_from"), [("pi-01-two-rounds.jsonl", [294, 552]), ("pi-02-round-without-newline.jsonl", [574, None])]
+)
+def test_pi_keeps_the_lines_from_the_index_that_it_names(file: str, kept_from: list[int | None]) -> None:
+    """The index counts entries from 0 with the header as 0: index 293 is line 294."""
+    lines: dict[str, int] = {}
+    found: list[int | None] = []
+    with Transcript(TRANSCRIPTS / file) as transcript:
+        for item in transcript.items():
+            if isinstance(item, Message):
+                lines[item.key] = item.where.number
+            elif isinstance(item, Round):
+                found.append(lines[item.kept.keys[0]] if item.kept.keys else None)
+                assert item.ordinal == 1 or item.unseen.keys
+    assert found == kept_from
+
+
+def test_openhands_rounds_forget_the_ranges_that_they_name() -> None:
+    """Events 9 to 74, then 75 to 160, among them the first condensation; the bytes of a round are those of its event."""
+    data = OPENHANDS.read_bytes()
+    with Transcript(OPENHANDS) as transcript:
+        items = list(transcript.items())
+    done = [item for item in items if isinstance(item, Round)]
+    assert [one.id for one in done] == ["150", "234"]
+    for one, (first, last) in zip(done, [(9, 74), (75, 160)], strict=True):
+        assert {key for key in one.summarised.keys if first > int(key.split(".")[0]) or int(key.split(".")[0]) > last} == set()
+        assert not one.unseen.keys
+        assert one.where is not None
+        assert json.loads(data[one.where.start : one.where.end])["id"] == int(one.id)
+    first_told, second = [item for item in items if isinstance(item, Summary)]
+    assert (second.generation, second.replaces) == (2, first_told.key)
+    report = inspect(OPENHANDS)
+    assert (report.messages, report.skipped, report.reading, report.version) == (47, (), "complete", "0.53.0")
