@@ -15,7 +15,7 @@ UV_VERSION := 0.13.9
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONUTF8 := 1
 
-.PHONY: help demo test check format schemas bench lock clean
+.PHONY: help demo test check format schemas bench evidence lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ schemas: $(READY) ## write schemas/exported anew
 
 bench: $(READY) ## ratios of speed against the goals; ARGS="--only G1,G2" narrows it
 	$(BIN)/python -m tests.bench $(ARGS)
+
+evidence: $(READY) ## tables beside the figures of the rules' sources; ARGS="--turns 2000" is a short session
+	$(BIN)/python -m ops.evidence $(ARGS)
 
 lock: $(READY) ## resolve requirements.lock anew
 	$(BIN)/python -m pip install --quiet uv==$(UV_VERSION)

@@ -112,7 +112,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     message_bytes: int = 3_400
     """Mean bytes of one record as JSON, key included: one message of a transcript is one record."""
 
-    stored_percent: int = 22
+    stored_percent: int = 20
     """What zstd leaves of a batch, envelope included, in per cent of the records' JSON."""
 
     decision_percent: int = 6

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaClient, errors
@@ -49,7 +50,6 @@ class KafkaConnection:
         self.servers = servers
         self.security = dict(security)
         self.timeout_s = timeout_s
-        self.cluster_id = ""
         self.topics: dict[str, TopicSeen] = {}
         """The topics that were asked for by `learn`, as last seen."""
         self._client = AIOKafkaClient(bootstrap_servers=servers, request_timeout_ms=int(timeout_s * 1000), **self.security)
@@ -123,9 +123,15 @@ class KafkaConnection:
         return {name: self.topics[name] for name in wanted}
 
     async def _learn(self, names: list[str]) -> None:
-        response = await self._client.send(self._any_node(), TopicsRequest(names))
-        self.cluster_id = response.cluster_id or ""
-        self.topics |= topics_of(response)
+        asked = self._any_node()
+        self.topics |= topics_of(await self._client.send(asked, TopicsRequest(names)))
+        for node in sorted(broker.nodeId for broker in self._client.cluster.brokers() if broker.nodeId != asked):
+            missing = [name for name in names if self.topics[name].error == UNKNOWN_TOPIC]
+            if not missing:
+                break  # a broker may lag behind in what there is: a topic is missing only where nobody knows of it
+            with suppress(KafkaError, OSError):
+                found = topics_of(await self._client.send(node, TopicsRequest(missing)))
+                self.topics |= {name: seen for name, seen in found.items() if seen.error != UNKNOWN_TOPIC}
         if any(seen.error == AUTHORIZATION for seen in self.topics.values()):
             raise errors.TopicAuthorizationFailedError
 

@@ -23,6 +23,7 @@ from ledger.state import (
     SPAN,
     SPAN_FACTS,
     SUMMARY,
+    SUMMARY_BY_TEXT,
     WINDOW,
     Rows,
     name_key,
@@ -61,6 +62,11 @@ def span_facts(view: Rows, carrier: str) -> SpanFactsRow:
 def summary_row(view: Rows, summary: str) -> SummaryRow | None:
     """A summary by id."""
     return view.get(SUMMARY, name_key(summary))
+
+
+def is_summary_text(view: Rows, sha256: str) -> bool:
+    """Is this, by its SHA-256 in hex, the text of a summary of the scope?"""
+    return bool(sha256) and view.get(SUMMARY_BY_TEXT, name_key(sha256)) is not None
 
 
 def request_row(view: Rows, session: str, request: str) -> RequestRow | None:

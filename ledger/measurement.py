@@ -115,6 +115,12 @@ class Ruler:
                 found.append(Outcomes(span.id, self.letters(ref.fact for ref in refs)))
         return tuple(found)
 
+    def outcomes_in_order(self, spans: Iterable[SpanRow]) -> tuple[Outcomes, ...]:
+        """Letters of spans that the decision lists elsewhere, in the same order: the first by name, the rest behind it."""
+        listed = list(spans)
+        letters = ",".join(self.letters(ref.fact for ref in span_facts(self._view, span.id).refs) for span in listed)
+        return (Outcomes(listed[0].id, letters),) if letters.strip(",") else ()
+
     def measured(self, span: SpanRow, refs: Iterable[FactRef]) -> list[MeasuredFact]:
         """The facts of a span as rule F2 wants them."""
         facts = []

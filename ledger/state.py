@@ -121,6 +121,9 @@ TIMERS = b"t"
 TOPIC = Table(24, FactValueRow, group_bytes=KEY_BYTES)
 """Facts about the same thing, in order of their first statement (rule R3: a later span that contradicts)."""
 
+SUMMARY_BY_TEXT = Table(25, PlaceRow)
+"""The first summary with a text, by SHA-256 of the text: a text that is a summary's is no raw entry under any key (rule I3)."""
+
 TABLES: tuple[Table[Any], ...] = (
     SCOPE,
     SESSION,
@@ -146,6 +149,7 @@ TABLES: tuple[Table[Any], ...] = (
     REPAIR,
     TIMER,
     TOPIC,
+    SUMMARY_BY_TEXT,
 )
 TABLE_BY_PREFIX: dict[bytes, Table[Any]] = {table.prefix: table for table in TABLES}
 ONLY = b""

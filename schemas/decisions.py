@@ -52,7 +52,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Outcomes(msgspec.Struct, frozen=True):
-    """How the facts of one carrier fared, one letter a fact in the order of its manifest (see `LETTERS`)."""
+    """How the facts of one carrier fared, one letter a fact in the order of its manifest (see `LETTERS`).
+
+    Letters of the carriers that follow it in the decision's own order of what leaves stand behind it, a comma before each: a
+    round of ten thousand spans names one of them here, and fits a log entry.
+    """
 
     carrier: str
     letters: str
@@ -77,7 +81,9 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WouldPass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The ways out of a refusal: any of these lists, done in full, lets the same request pass."""
+    """The ways out of a refusal: any of these lists, done in full, lets the same request pass. A refusal for I4 looked no
+    further: its lists are what has to be done first. A list that would be too long to follow is left empty.
+    """
 
     skip_spans: tuple[str, ...] = ()
     carry_facts: tuple[str, ...] = ()

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+Whole = Annotated[int, msgspec.Meta(ge=-(2**53 - 1), le=2**53 - 1)]
+"""An integer that every reader of JSON takes exactly. What is beyond it makes bytes that are no record, since there is no index
+row and no decision to hold it.
+"""
+
+Tokens = Annotated[int, msgspec.Meta(ge=-(2**40), le=2**40)]
+"""A count of tokens: so bounded that the sum over all spans of a scope stays a `Whole` too."""
 
 FactClass = Literal["numeric", "identifier", "prohibition", "commitment", "instruction", "decision", "narrative"]
 FACT_CLASSES: tuple[FactClass, ...] = (
@@ -38,8 +46,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
 
     id: str
     cls: FactClass = msgspec.field(name="class")
-    start: int
-    end: int
+    start: Whole
+    end: Whole
     value: str
     subject: str = ""
     polarity: Polarity = "affirmed"
@@ -59,4 +67,4 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     extractor: str
     facts: tuple[Fact, ...] = ()
-    passed_over: int = 0
+    passed_over: Whole = 0

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from schemas.facts import Manifest
+from schemas.facts import Manifest, Tokens, Whole
 
 Role = Literal["user", "assistant", "tool", "system"]
 SummaryState = Literal["text", "empty", "opaque", "error_text", "missing"]
@@ -24,9 +24,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     publisher: str = ""
     path: str = ""
-    line: int | None = None
-    byte_start: int | None = None
-    byte_end: int | None = None
+    line: Whole | None = None
+    byte_start: Whole | None = None
+    byte_end: Whole | None = None
     sha256: str = ""
 
 
@@ -63,13 +63,13 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A span offered for eviction, with the tokens that its leaving would free."""
 
     span: str
-    tokens: int = 0
+    tokens: Tokens = 0
 
 
 class UnreadLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of a transcript that could not be read."""
 
-    line: int
+    line: Whole
     reason: str
     sha256: str = ""
 
@@ -82,8 +82,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     session: str
     agent: str = ""
     source: Source | None = None
-    sequence: int | None = None
-    time_ms: int | None = None
+    sequence: Whole | None = None
+    time_ms: Whole | None = None
 
 
 class SessionOpened(Record, frozen=True, kw_only=True, tag="session.opened.v1"):
@@ -91,8 +91,8 @@ class SessionOpened(Record, frozen=True, kw_only=True, tag="session.opened.v1"):
 
     parent: str | None = None
     runtime: str = ""
-    horizon_s: int | None = None
-    window_budget: int | None = None
+    horizon_s: Whole | None = None
+    window_budget: Whole | None = None
     store: str
     rules_version: str = ""
     policy: tuple[Setting, ...] = ()
@@ -126,14 +126,14 @@ class SpanRecorded(Record, frozen=True, kw_only=True, tag="span.recorded.v1"):
 
     span: str
     role: Role
-    turns: tuple[int, int]
+    turns: tuple[Whole, Whole]
     text: PlainText
     manifest: Manifest | None = None
     in_window: bool = True
     valid_from: str = ""
     valid_to: str = ""
-    ttl_s: int | None = None
-    tokens: int | None = None
+    ttl_s: Whole | None = None
+    tokens: Tokens | None = None
     model: str = ""
     actions: tuple[str, ...] = ()
 
@@ -143,7 +143,7 @@ class SummaryRecorded(Record, frozen=True, kw_only=True, tag="summary.recorded.v
 
     summary: str
     round: str = ""
-    generation: int = 1
+    generation: Whole = 1
     covers: tuple[SpanRange, ...] = ()
     covers_summaries: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class SummaryRecorded(Record, frozen=True, kw_only=True, tag="summary.recorded.v
     state: SummaryState = "text"
     text: PlainText | None = None
     manifest: Manifest | None = None
-    tokens: int | None = None
+    tokens: Tokens | None = None
 
 
 class ManifestRecorded(Record, frozen=True, kw_only=True, tag="manifest.recorded.v1"):
@@ -172,10 +172,10 @@ class CompactionRequested(Record, frozen=True, kw_only=True, tag="compaction.req
     summary: str
     evictions: tuple[Candidate, ...]
     mode: Mode = "all"
-    budget_tokens: int | None = None
-    tokens_before: int | None = None
+    budget_tokens: Tokens | None = None
+    tokens_before: Tokens | None = None
     tombstones: tuple[str, ...] = ()
-    last_sequence: int | None = None
+    last_sequence: Whole | None = None
 
 
 class CompactionApplied(Record, frozen=True, kw_only=True, tag="compaction.applied.v1"):
@@ -199,16 +199,16 @@ class CompactionObserved(Record, frozen=True, kw_only=True, tag="compaction.obse
     """
 
     round: str
-    ordinal: int
-    turn: int
+    ordinal: Whole
+    turn: Whole
     trigger: str = ""
     summary: str | None = None
     summary_state: SummaryState = "text"
     summarised: tuple[SpanRange, ...] = ()
     kept: tuple[SpanRange, ...] = ()
     unseen: tuple[SpanRange, ...] = ()
-    tokens_before: int | None = None
-    tokens_after: int | None = None
+    tokens_before: Tokens | None = None
+    tokens_after: Tokens | None = None
 
 
 class IndexDeclared(Record, frozen=True, kw_only=True, tag="index.declared.v1"):
@@ -216,7 +216,7 @@ class IndexDeclared(Record, frozen=True, kw_only=True, tag="index.declared.v1"):
 
     store: str
     key_scheme: Literal["span_id", "content_hash", "other"] = "span_id"
-    ttl_s: int | None = None
+    ttl_s: Whole | None = None
     mutable: bool = False
     occurrence: str = ""
 
@@ -269,7 +269,7 @@ class TranscriptRead(Record, frozen=True, kw_only=True, tag="transcript.read.v1"
 class RetrievalMeasured(Record, frozen=True, kw_only=True, tag="retrieval.measured.v1"):
     """Hit rate of the retrieval path after a compaction pass, a decimal between 0 and 1 as text."""
 
-    pass_: int = msgspec.field(name="pass")
+    pass_: Whole = msgspec.field(name="pass")
     hit_rate: str
     occurrence: str = ""
 
@@ -324,8 +324,8 @@ class RetrievalObserved(Record, frozen=True, kw_only=True, tag="retrieval.observ
     status: Literal["ok", "absent", "empty", "tombstone", "error"] = "ok"
     carrier: str = ""
     raw: bool | None = None
-    generation: int | None = None
-    turns: tuple[int, int] | None = None
+    generation: Whole | None = None
+    turns: tuple[Whole, Whole] | None = None
     expected_raw: bool = False
     text_sha256: str = ""
     occurrence: str = ""
@@ -382,7 +382,7 @@ class Tick(Record, frozen=True, kw_only=True, tag="tick.v1"):
     """The only thing that moves a scope's clock, and only forward."""
 
     timer: str
-    due_ms: int
+    due_ms: Whole
 
 
 AnyRecord = (

@@ -57,7 +57,7 @@ def judge_compaction(view: Rows, record: CompactionObserved) -> CompactionJudged
         ends_pending=session.pending,
         pending_applied=was_applied,
         outcomes=(
-            *ruler.outcomes(left),
+            *ruler.outcomes_in_order(left),
             *(ruler.outcomes(covered) if ruler.can_judge else ()),
             *(Outcomes(name, ruler.letters(key for key, _ in facts)) for name, facts in retired if facts),
         ),

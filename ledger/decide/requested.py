@@ -220,7 +220,7 @@ def _grant(
     skipped: tuple[Skipped, ...],
     retires: tuple[str, ...],
 ) -> CompactionGranted:
-    outcomes = list(ruler.outcomes(spans))
+    outcomes = list(ruler.outcomes_in_order(spans))
     for name in retires:
         row = view.get(CARRIED, name_key(name))
         if row is not None and row.facts:

@@ -9,6 +9,7 @@ from ledger.lookup import (
     assured_count,
     carrier_count,
     is_referred,
+    is_summary_text,
     sessions_concerned,
     span_facts,
     span_row,
@@ -113,7 +114,7 @@ def decide_index_write(view: Rows, record: IndexWriteRequested) -> IndexGranted 
         raw, summary = span_row(view, record.key), summary_row(view, record.key)
         reason = put_refusal(
             names_summary=summary is not None,
-            text_is_summary=summary is not None and summary.text_sha256 == record.text_sha256,
+            text_is_summary=is_summary_text(view, record.text_sha256),
             claims_raw=record.claims_kind == "raw",
             raw_conflict=raw is not None and bool(record.text_sha256) and raw.text_sha256 != record.text_sha256,
         )

@@ -98,7 +98,7 @@ class _Tally(msgspec.Struct):
 def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Departure) -> None:
     """Empty the window of `left`, make the summary live, settle the fate of every fact concerned, and alert."""
     spans = list(left)
-    letters = {item.carrier: item.letters for item in what.outcomes}
+    letters = _letters(what.outcomes, [span.id for span in spans])
     round_ = session.rounds + 1
     touched: dict[bytes, _Touched] = {}
     for span in spans:
@@ -139,6 +139,17 @@ def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Depa
                 group=_group(session, what),
                 reason="the span left the window before its facts were known",
             )
+
+
+def _letters(outcomes: Iterable[Outcomes], order: list[str]) -> dict[str, str]:
+    """Letters by carrier; `order` is that of the spans that leave."""
+    found: dict[str, str] = {}
+    places = {name: at for at, name in enumerate(order)}
+    for item in outcomes:
+        first, *rest = item.letters.split(",")
+        found[item.carrier] = first
+        found |= zip(order[places[item.carrier] + 1 :], rest, strict=False) if rest else ()
+    return found
 
 
 def _group(session: SessionRow, what: Departure) -> str:

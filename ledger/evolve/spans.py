@@ -20,7 +20,7 @@ from ledger.evolve.facts import (
 from ledger.evolve.rehydration import register_backing
 from ledger.facts import grounded
 from ledger.facts.contradiction import opposes, topic_key
-from ledger.lookup import as_fact, fact_row, is_referred, session_at, span_facts
+from ledger.lookup import as_fact, fact_row, is_referred, is_summary_text, session_at, span_facts
 from ledger.rows import FactRef, PlaceRow, SessionRow, SpanFactsRow, SpanRow, SummaryRow, SummaryTextRow
 from ledger.rules.floors import WHOLE, at_least, ratio_of
 from ledger.state import (
@@ -30,6 +30,7 @@ from ledger.state import (
     SPAN,
     SPAN_FACTS,
     SUMMARY,
+    SUMMARY_BY_TEXT,
     SUMMARY_TEXT,
     TOPIC,
     WINDOW,
@@ -265,6 +266,8 @@ def on_summary_recorded(fx: Effects, record: SummaryRecorded) -> None:
     fx.draft.put(SUMMARY, key, register_backing(fx, session, record, row))
     if row.state == "text":
         fx.draft.put(SUMMARY_TEXT, key, SummaryTextRow(text=text))
+        if not is_summary_text(fx.draft, row.text_sha256):
+            fx.draft.put(SUMMARY_BY_TEXT, name_key(row.text_sha256), PlaceRow(span=row.id))
     if record.manifest is not None and row.state == "text":
         refs = tuple(
             FactRef(fact_key(fact.id), fact.start, fact.end)

@@ -114,9 +114,11 @@ class _Match:
         "matched",
         "named",
         "own",
+        "own_words",
         "parts",
         "plain",
         "predicate",
+        "rare",
         "start",
         "summary",
         "turned",
@@ -132,7 +134,8 @@ class _Match:
         self.main = summary.parts[main]
         self.parts = [summary.parts[at] for at in window]
         self.start, self.end = min(p.start for p in self.parts), max(p.end for p in self.parts)
-        self.covered = self.plain = self.matched = self.own = 0
+        self.covered = self.plain = self.matched = self.own = self.own_words = self.rare = 0
+        """`own`: weight of the words in the main clause itself, `own_words` their number, `rare` how many of them are rare."""
         self.turned = self.wrong = self.named = False
         """`turned`: a word stands there as its opposite; `wrong`: a name or value is missing, or an order is reversed."""
         both = {key for word in words for key in word.keys if key.lstrip("-")[:1] == "@"}
@@ -192,8 +195,10 @@ class _Match:
         self.matched += 1
         self.plain += not word.hard
         self.named = self.named or word.hard
-        self.own += word.weight if any(part is self.main for part in holders) else 0
         if any(part is self.main for part in holders):
+            self.own += word.weight
+            self.own_words += 1
+            self.rare += self.summary.rare(word.keys)
             self.turned = self.turned or not any(key in self.main.keys or key in both for key in word.keys)
         elif not any(key in part.keys or key in both for part in holders for key in word.keys):
             self.turned = self.turned or any(part.sign == self.main.sign for part in holders)
@@ -234,8 +239,10 @@ def _outcome(fact: Fact, marks: list[str], match: _Match) -> Finding:
     if fact.hedge:
         hedge = "kept" if any(p.hedge or p.flags & (lx.HEDGE | lx.MAY) for p in parts) else "stripped"
     if _inverted(fact, marks, match):
-        sure = match.acts and _surely_same(fact, marks, match)
-        return Finding("inverted", start, end, polarity="inverted", hedge=hedge) if sure else MISSING
+        if match.acts and _surely_same(fact, marks, match):
+            return Finding("inverted", start, end, polarity="inverted", hedge=hedge)
+        near = fact.cls != "narrative" and match.own * 3 >= sum(word.weight for word in match.words) * 2 and match.own_words > 1
+        return Finding("changed", start, end, hedge=hedge) if near and not part.label else MISSING
     polarity: Literal["kept", "inverted", "n/a"] = "kept" if banned else "n/a"
     quantifier = _quantifier(fact, parts, "%exc" in marks)
     if quantifier == "changed":
@@ -260,6 +267,8 @@ def _nominal(part: Part) -> bool:
 def _surely_same(fact: Fact, marks: list[str], match: _Match) -> bool:
     """An inversion pages somebody: it takes two thirds of the words, and more than one word unless that one settles it."""
     size = sum(word.weight for word in match.words)
+    if len(match.summary.parts) > LONG_SUMMARY_PARTS:
+        return _surely_same_in_a_story(fact, marks, match, size)
     if not match.turned and "%ban" not in marks and match.own * 3 < size * 2:
         return False
     if match.main.label or match.covered * 3 < size * 2 or (match.wrong and match.matched < 3):
@@ -271,6 +280,35 @@ def _surely_same(fact: Fact, marks: list[str], match: _Match) -> bool:
     word = next((word for word in match.words if word.weight), None)
     polar = word is not None and any(key.lstrip("-") in lx.POLAR for key in word.keys)
     return (polar or "%it" not in marks) and size == 1
+
+
+LONG_SUMMARY_PARTS = 40
+"""Clauses from which on a summary tells the story of a session rather than restate a passage. In a story the same words stand
+in many clauses, and a state that was true early is told with its later opposite, so that an inversion takes more evidence."""
+
+RARE_WORDS_MIN = 2
+"""Rare words that a clause of a long summary has to share with a statement before it can be called its opposite."""
+
+
+def _surely_same_in_a_story(fact: Fact, marks: list[str], match: _Match, size: int) -> bool:
+    """In a long summary the opposite has to stand in one clause with a predicate that holds nearly all words of the statement,
+    several of them rare there. Only rules (bans, orders, decisions) can be turned by part of their words; a state of affairs may
+    have changed since, so it takes all of its words and no mark of change.
+    """
+    main = match.main
+    if main.label or match.wrong or main.question or not _predicates(main):
+        return False
+    if match.own_words < 2 or not match.rare or "%then" in marks or main.hedge:
+        return False
+    if "%rule" in marks and (match.covered if "%exc" in marks else match.own) == size:
+        return True
+    if match.own_words <= RARE_WORDS_MIN or match.rare < RARE_WORDS_MIN or match.own * 5 < size * 4:
+        return False
+    return "%rule" in marks or (not match.turned and match.own == size and main.size <= len(match.words) + 1)
+
+
+def _predicates(part: Part) -> bool:
+    return bool(part.flags & (lx.AUX | lx.PRED | lx.VERB | lx.MUST | lx.MAY | lx.NEG)) or not part.english
 
 
 def _inverted(fact: Fact, marks: list[str], match: _Match) -> bool:

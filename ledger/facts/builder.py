@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS
 from schemas.facts import Fact, FactClass, FactKind, Polarity
 from schemas.ids import fact_id
 from schemas.records import Role
@@ -14,6 +15,10 @@ class Builder:
         self.text, self.folded, self.role, self.scope_key, self.valid = text, folded, role, scope_key, valid
         self.found: dict[str, Fact] = {}
         self.seen: set[tuple[str, ...]] = set()
+        self.bulk = role == "tool" and len(text) > SMALL_CHARS
+        """Output of some length: only what reports a fault or a rule, and what stands in tables, is kept of it."""
+        self.long = self.bulk or (role == "assistant" and len(text) > LONG_CHARS)
+        """An explanation of some length: only full statements and what it names more than once are kept of it."""
 
     def add(
         self,

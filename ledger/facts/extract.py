@@ -19,6 +19,7 @@ from ledger.facts.model import EXTRACTOR
 from ledger.facts.statements import add_statements
 from ledger.facts.tables import table_rows
 from ledger.facts.tokens import Token
+from ledger.facts.toolout import CALL, SMALL_CHARS, tells, worth_reading, written_file
 from ledger.facts.values import add_values
 from schemas.facts import Manifest
 from schemas.records import Role
@@ -62,11 +63,13 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
     """
     if role == "system":
         return Manifest(extractor=EXTRACTOR)
+    if role == "tool" and text.startswith(CALL):
+        return _call(text, scope_key, valid)
     text = _blank_wrappers(text)
+    text, passed_over = worth_reading(text, role)
     folded = fold(text)
     language = detect(folded, original=text)
     builder = Builder(text, folded, role, scope_key, valid)
-    passed_over = 0
     window, skipped = salience.readable(text, role)
     passed_over += skipped
     for start, end in window:
@@ -79,10 +82,25 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
     return Manifest(extractor=EXTRACTOR, facts=facts, passed_over=passed_over + dropped)
 
 
+def _call(text: str, scope_key: str, valid: tuple[str, str]) -> Manifest:
+    """A tool call states nothing but the file that it writes."""
+    builder = Builder(text, "", "tool", scope_key, valid)
+    target = written_file(text)
+    if target is not None:
+        builder.add("identifier", *target, text[target[0] : target[1]], context="|")
+    return Manifest(extractor=EXTRACTOR, facts=tuple(builder.found.values()))
+
+
 def _read_blocks(builder: Builder, found: list[Block], language: Language) -> None:
     at = 0
+    choosy, small = builder.role == "tool", len(builder.text) <= SMALL_CHARS
     while at < len(found):
         block = found[at]
+        if choosy and block.kind in {"prose", "item", "heading"} and not tells(
+            builder.text[block.start : block.end], small
+        ):
+            at += 1
+            continue
         if block.kind == "table":
             stop = at
             while stop < len(found) and found[stop].kind == "table":
@@ -91,7 +109,8 @@ def _read_blocks(builder: Builder, found: list[Block], language: Language) -> No
             at = stop
             continue
         if block.kind == "code":
-            add_code(builder, block, language)
+            if not builder.long:
+                add_code(builder, block, language)
         else:
             _prose(builder, block, language)
         at += 1

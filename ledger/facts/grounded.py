@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ledger.facts.dates import find_dates, numeric_readings
 from ledger.facts.findings import is_date
 from ledger.facts.fold import fold, normalise
@@ -33,7 +35,9 @@ def grounded(fact: Fact, text: str, *, scope_key: str) -> bool:
     return fact.cls == "commitment" and is_date(fact.value) and fact.value in _date_readings(piece)
 
 
-def _date_readings(piece: str) -> tuple[str, ...]:
+def _date_readings(piece: str) -> Iterator[str]:
     folded = fold(piece)
-    found = [item.value for language in LANGUAGES.values() for item in find_dates(folded, 0, len(folded), language)]
-    return (*found, *numeric_readings(folded))
+    for language in LANGUAGES.values():
+        for item in find_dates(folded, 0, len(folded), language):
+            yield item.value
+    yield from numeric_readings(folded)

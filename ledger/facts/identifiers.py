@@ -145,9 +145,13 @@ def _code_kind(core: str) -> str:
     head, dash, tail = core.partition("-")
     if not dash:
         return "code" if core[0] in UPPER and (len(core) <= 3 or core.upper() == core) else ""
-    if tail in _COMPOUND_TAILS:
+    if tail in _COMPOUND_TAILS or (head in _VARIABLES and dash):
         return ""
     return "code" if head else ""
+
+
+_VARIABLES = frozenset({"N", "n", "i", "j", "k", "x"})
+"""`N-1` is arithmetic."""
 
 
 _CHUNK = re.compile(r"[^\s\u00a0\u202f\u3000]+", re.ASCII)

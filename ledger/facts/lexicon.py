@@ -48,6 +48,7 @@ EXCEPT = 1 << 31
 NONE = 1 << 32
 LABEL_STOP = 1 << 33
 ADVERB = 1 << 34
+REPORT = 1 << 35
 """What a word does in its clause; a word may do several things."""
 
 _TAGS = {
@@ -56,7 +57,7 @@ _TAGS = {
     "verb": VERB,
     "decided": DECIDED, "rejected": REJECTED, "promise": PROMISE, "stop": STOP, "neutral": NEUTRAL, "instead": INSTEAD,
     "afterwards": AFTERWARDS, "please": PLEASE, "ask": ASK, "noun_stop": NOUN_STOP, "pred": PRED, "except": EXCEPT,
-    "none": NONE, "label_stop": LABEL_STOP, "adverb": ADVERB,
+    "none": NONE, "label_stop": LABEL_STOP, "adverb": ADVERB, "report": REPORT,
 }  # fmt: skip
 _BOUNDS = {"le": "<=", "ge": ">=", "gt": ">", "lt": "<", "approx": "~"}
 _COMBINING = re.compile("[\u0300-\u036f\u064b-\u065f\u0670\u0640\u05b0-\u05c7]+", re.ASCII)

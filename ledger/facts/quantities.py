@@ -7,6 +7,7 @@ terminating decimal is written out, another rational as `p/q`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -260,14 +261,14 @@ def _word_range(line: Line, m: re.Match[str], low: Fraction) -> Number | None:
     return _assemble(line, start, stop if unit else top.end(), op, _Extent(low, high), unit, 1)
 
 
-def readings(text: str) -> tuple[str, ...]:
-    """Every canonical value that the number in a bare piece of text can have: by each decimal convention and language."""
+def readings(text: str) -> Iterator[str]:
+    """Every canonical value that the number in a bare piece of text can have: by each decimal convention and language, read one
+    after the other, for whoever looks for one of them mostly finds it with the first.
+    """
     folded = fold(text)
-    values: dict[str, None] = {}
     for language in LANGUAGES.values():
         for number in find_numbers(text, folded, 0, len(text), language, []):
-            values[number.canonical] = None
+            yield number.canonical
             flip = {">": "<=", "<": ">="}.get(number.op)
             if flip:
-                values[flip + number.value] = None
-    return tuple(values)
+                yield flip + number.value

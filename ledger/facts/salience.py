@@ -6,6 +6,7 @@ A tool's output can usually be had again; a user's sentence cannot. So user and 
 
 from __future__ import annotations
 
+from ledger.facts.toolout import SMALL_CHARS
 from schemas.facts import Fact
 from schemas.records import Role
 
@@ -48,7 +49,7 @@ def keep(facts: tuple[Fact, ...], role: Role, chars: int) -> tuple[tuple[Fact, .
         facts_before = len(facts)
         short = chars <= SHORT_TOOL_CHARS
         narrative = [f.id for f in facts if f.cls == "narrative"]
-        left = frozenset(narrative[TOOL_NARRATIVE_MAX if short else 0 :])
+        left = frozenset(narrative[TOOL_NARRATIVE_MAX if chars <= SMALL_CHARS else 0 :])
         facts = tuple(f for f in facts if f.id not in left and (short or not _bare(f)))
         most = SHORT_TOOL_FACTS if chars <= SHORT_TOOL_CHARS else min(TOOL_FACTS_MAX, TOOL_FACTS + chars // TOOL_CHARS_PER_FACT)
     else:

@@ -41,8 +41,10 @@ class SeedSentence(NamedTuple):
     kinds: tuple[str, ...]
 
 
-def seed_sentences(text: str) -> list[SeedSentence]:
-    """Every decision-shaped sentence of an assistant text or a summary, in order."""
+def seed_sentences(text: str, *, units_max: int = UNITS_MAX) -> list[SeedSentence]:
+    """Every decision-shaped sentence of an assistant text or a summary, in order. Another `units_max` than the seed's shows what its
+    ceiling leaves out.
+    """
     found: list[SeedSentence] = []
     at = 0
     for cut in (*_CUT.finditer(text), None):
@@ -53,7 +55,7 @@ def seed_sentences(text: str) -> list[SeedSentence]:
         while end > start and text[end - 1] in " \t\r\n\f\v":
             end -= 1
         at = cut.end() if cut else stop
-        if end - start > UNITS_MAX or not UNITS_MIN <= _units(text[start:end]) <= UNITS_MAX:
+        if end - start > units_max or not UNITS_MIN <= _units(text[start:end]) <= units_max:
             continue
         sentence = text[start:end]
         kinds = tuple(name for name, pattern in _PATTERNS if pattern.search(sentence))

@@ -10,6 +10,7 @@ from ledger.facts.builder import Builder
 from ledger.facts.clauses import Clause, Sentence
 from ledger.facts.fold import normalise
 from ledger.facts.model import encode, segmented, words_of
+from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS
 from schemas.facts import FactClass, FactKind
 from schemas.records import Role
 
@@ -34,6 +35,12 @@ _SMALL_TALK = re.compile(
 _ASKING_YOU = re.compile(r"^\W{0,3}(?:can|could|would|will) you\b|^\W{0,3}(?:please|pls)\b", re.ASCII)
 
 
+_PROPOSES = re.compile(
+    r"\b(?:should|shall|whether|(?:can|could|may|might|would) (?:we|i|it)|what if|how about|or not|better to|prefer)\b", re.ASCII
+)
+"""A question that could come back as something decided; a question for information is answered and done with."""
+
+
 _NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|got it|great|excellent|perfect)\b", re.ASCII)
 
 
@@ -48,13 +55,13 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
     if role != "user" and (_EPHEMERAL.search(text) or _NOW.search(text) or (role == "tool" and _PROGRESS.search(text))):
         return
     if sentence.question and not asked:
-        if role == "user":
+        if role == "user" and (len(builder.text) < SMALL_CHARS or _PROPOSES.search(text)):
             _question(builder, sentence)
         return
-    for clause in merged(sentence):
+    for number, clause in enumerate(merged(sentence)):
         if clause.label:
             continue
-        cls, kind = _class_of(clause, sentence, role, asked, folded)
+        cls, kind = _class_of(clause, sentence, builder, asked and number == 0)
         if cls is None:
             continue
         start, end = clause_bounds(builder.text, clause)
@@ -67,6 +74,10 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
                 marks.append("%not")
         if cls == "prohibition":
             marks += _ban_marks(clause)
+        if _rules(clause, sentence, cls, kind, role):
+            marks.append("%rule")
+        if role != "user" and _CHANGING & {token.word for token in clause.tokens}:
+            marks.append("%then")
         context = " ".join([*marks, *segmented(clause)])
         quantifier = clause.quantifier
         builder.add(
@@ -80,6 +91,27 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
             kind=kind,
             context=context,
         )
+
+
+_CHANGING = frozenset({"longer", "yet", "still", "now", "anymore", "currently", "already", "initially", "originally"})
+"""Words by which a report says that a state changes: what it says holds for its moment only."""
+
+
+def _rules(clause: Clause, sentence: Sentence, cls: FactClass, kind: FactKind, role: Role) -> bool:
+    """Does the clause lay down what is to be (a ban, an order, a decision), rather than tell what is?"""
+    if cls == "instruction" or (kind in {"decided", "rejected"} and not clause.flags & lx.INSTEAD):
+        return True
+    if cls != "prohibition" or role == "tool":
+        return False
+    if clause.flags & (lx.MUST | lx.PLEASE):
+        return True
+    if sentence.language.code != "en":
+        return role == "user"
+    opening = [token for token in clause.tokens if not token.tags & (lx.CONJ | lx.ADVERB | lx.PLEASE)][:2]
+    words = [token.word for token in opening]
+    if words[:2] == ["do", "not"] or words[:1] in (["don't"], ["never"], ["avoid"], ["dont"]):
+        return True
+    return role == "user" and bool(opening) and bool(opening[0].tags & (lx.VERB | lx.EXC)) and not clause.flags & lx.PRON
 
 
 def _ban_marks(clause: Clause) -> list[str]:
@@ -130,30 +162,38 @@ def merged(sentence: Sentence) -> Iterator[Clause]:
         yield held
 
 
-def _class_of(clause: Clause, sentence: Sentence, role: Role, asked: bool, folded: str) -> tuple[FactClass | None, FactKind]:
-    flags, content = clause.flags, len(clause.content)
+def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool) -> tuple[FactClass | None, FactKind]:
+    flags, content, folded, role = clause.flags, len(clause.content), builder.folded, builder.role
     words = sum(token.kind not in "nd" for token in clause.content)
     text = folded[clause.start : clause.end]
     if clause.flags & lx.REASON and role in {"user", "assistant"} and words >= 2:
-        return "decision", "reason"
+        given = not builder.long or (words >= 3 and (_chosen(sentence) or any(c.flags & lx.MUST for c in sentence.clauses)))
+        return ("decision", "reason") if given else (None, "")
     if flags & lx.INSTEAD and not flags & lx.NEG:
-        return ("decision", "rejected") if role in {"user", "assistant"} and words >= 2 else (None, "")
+        turned = role == "user" or (role == "assistant" and _chosen(sentence))
+        return ("decision", "rejected") if turned and words >= 2 else (None, "")
     if _negates(clause):
         small_talk = role != "user" and _SMALL_TALK.search(text)
-        if words and _substantial(clause, role, words) and not small_talk and not _labels_only(clause):
-            return "prohibition", ""
+        if words and _substantial(clause, builder, words) and not small_talk and not _labels_only(clause):
+            return ("narrative" if _condition(clause) else "prohibition"), ""
         return None, ""
     if role in {"user", "assistant"} and words >= 2 and flags & (lx.DECIDED | lx.REJECTED) and not clause.hedge:
         return "decision", "rejected" if flags & lx.REJECTED else "decided"
-    if flags & lx.PROMISE and words >= 2 and role != "tool":
+    if flags & lx.PROMISE and words >= 2 and role != "tool" and not asked:
         return "commitment", ""
     if (
         role == "user"
         and (asked or _imperative(clause, sentence))
-        and (words >= 2 or (words == 1 and clause.tokens[0].tags & lx.VERB and clause.content[0].kind != "w"))
+        and clause.tokens[0].word not in _SUBORDINATES
+        and (
+            words >= (3 if len(builder.text) > LONG_CHARS and content == words else 2)
+            or (words == 1 and clause.tokens[0].tags & lx.VERB and clause.content[0].kind != "w")
+        )
     ):
         return "instruction", ""
-    if content >= 2 and words >= 1 and _says_something(clause, sentence, content):
+    if content >= 2 and words >= 1 and _says_something(clause, sentence, content, role) and not (
+        (builder.long or (role == "user" and len(builder.text) > LONG_CHARS)) and not _full(clause)
+    ):
         return "narrative", ""
     return None, ""
 
@@ -167,29 +207,68 @@ def _negates(clause: Clause) -> bool:
 _SAYS = lx.AUX | lx.PRED | lx.ONLY | lx.MUST | lx.ALL | lx.MOST | lx.SOME
 
 
+def _condition(clause: Clause) -> bool:
+    """`If the list is not empty`, `which may not match`: part of what another clause says, no ban of its own."""
+    return clause.tokens[0].word in _SUBORDINATES and not clause.excepted and not clause.flags & lx.MUST
+
+
+_SUBORDINATES = frozenset(
+    "if when whenever where which that who whose whom while so as although though whether wenn falls si quando cuando als jeśli".split()
+)
+
+
 _AVOIDS = frozenset({"avoid", "avoids", "avoided"})
 """`to avoid duplication` gives a purpose; a ban it is only in the mouth of who may forbid."""
 
 
-def _substantial(clause: Clause, role: Role, words: int) -> bool:
+def _chosen(sentence: Sentence) -> bool:
+    """Only where something is chosen does `instead of` reject something; elsewhere it compares."""
+    return any(token.tags & (lx.DECIDED | lx.REJECTED) and not token.tags & lx.INSTEAD for token in sentence.tokens)
+
+
+
+_PLAIN = frozenset("not no never none nobody nothing cannot without".split())
+
+
+def _plainly(clause: Clause) -> bool:
+    """A negation by its own word; `missing`, `absent` and `omits` describe, in an explanation."""
+    return any(t.tags & lx.NEG and (t.word in _PLAIN or t.word.endswith("n't") or not t.word.isascii()) for t in clause.tokens)
+
+
+def _full(clause: Clause) -> bool:
+    """A whole statement, not a fragment: enough content, and a verb that the language data knows or an ending that shows one."""
+    if len(clause.content) < 4 or clause.tokens[0].tags & lx.SUB or clause.hedge or clause.flags & lx.MAY:
+        return False
+    named = any(token.name or token.kind != "w" for token in clause.content)
+    return bool(clause.flags & lx.REPORT) or (named and bool(clause.flags & (lx.AUX | lx.PRED | lx.MUST)))
+
+
+def _substantial(clause: Clause, builder: Builder, words: int) -> bool:
     """A tool's `No matches found` and an assistant's `not global` negate nothing that a context must keep."""
+    role = builder.role
     if role == "user":
         return True
+    if builder.bulk:
+        return words >= 3 and bool(clause.flags & lx.MUST) and not clause.tokens[0].tags & (lx.SUB | lx.EXC)
+    if builder.long and (words < 3 or clause.tokens[0].tags & (lx.SUB | lx.EXC) or not _plainly(clause)):
+        return False
     if clause.tokens[0].tags & lx.SUB and not clause.excepted:
         return False
     if not clause.excepted and {token.word for token in clause.tokens if token.tags & lx.NEG} <= _AVOIDS:
         return False
     predicate = bool(clause.flags & (lx.AUX | lx.PRED | lx.MUST | lx.UNTIL | lx.EXC | lx.VERB))
-    return words >= 2 and predicate if role == "tool" else words >= 4 or predicate
+    if role == "tool":
+        return words >= 2 and predicate
+    return predicate or (words >= 4 and (not builder.long or bool(clause.flags & lx.NONE)))
 
 
-def _says_something(clause: Clause, sentence: Sentence, content: int) -> bool:
+def _says_something(clause: Clause, sentence: Sentence, content: int, role: Role) -> bool:
     """A fragment (`the current behavior`) is no statement: it needs a predicate, a name, a value or some length."""
     if clause.tokens[0].tags & lx.SUB and content < 4:
         return False
     if content >= 4 or clause.flags & _SAYS or (clause.tokens[0].tags & lx.VERB and content >= 3) or clause.lead:
         return True
-    return sentence.language.code != "en" or any(token.name or token.kind != "w" for token in clause.content)
+    return sentence.language.code != "en" or (role == "user" and any(token.name or token.kind != "w" for token in clause.content))
 
 
 def _labels_only(clause: Clause) -> bool:

@@ -46,6 +46,11 @@ class Part(NamedTuple):
     size: int
     label: bool
     segments: dict[str, tuple[int, ...]]
+    question: bool
+    english: bool
+
+
+RARE_SHARE = 60
 
 
 class SummaryText:
@@ -82,7 +87,7 @@ class SummaryText:
             if block.end - block.start > 24 and (not self.folded.isascii() or language.code != "en"):
                 local = detect(self.folded[block.start : block.end], language, text[block.start : block.end])
             for start, end in sentences(text, block.start, block.end):
-                self._sentence(analyse(text, self.folded, start, end, local), [])
+                self._sentence(analyse(text, self.folded, start, end, local), [], heading=block.kind == "heading")
         if table:
             self._table(table[0][0], table[-1][1], language)
 
@@ -93,7 +98,7 @@ class SummaryText:
                 labels += analyse(self.text, self.folded, a, b, language).tokens
             self._sentence(analyse(self.text, self.folded, cell.start, cell.end, language), labels)
 
-    def _sentence(self, sentence: Sentence, labels: list[Token]) -> None:
+    def _sentence(self, sentence: Sentence, labels: list[Token], heading: bool = False) -> None:
         number = len(self.sentence_parts)
         self.sentence_parts.append([])
         spans: list[tuple[int, int, int]] = []
@@ -102,7 +107,8 @@ class SummaryText:
             if not clause.content and previous is not None and clause.flags & lx.ONLY:
                 self.parts[previous] = self.parts[previous]._replace(quantifier="only")
                 continue
-            previous = self._part(clause, number, labels)
+            clause.label = clause.label or heading
+            previous = self._part(clause, number, labels, sentence)
             spans.append((clause.start, clause.end, previous))
         label_keys = _flat(labels)
         every = _flat(sentence.tokens) | label_keys
@@ -125,7 +131,7 @@ class SummaryText:
             self.dates.append(place)
             self.date_values.setdefault(date.value, []).append(place)
 
-    def _part(self, clause: Clause, sentence: int, labels: list[Token]) -> int:
+    def _part(self, clause: Clause, number: int, labels: list[Token], sentence: Sentence) -> int:
         keys = _flat(clause.content) | _flat(labels)
         at = len(self.parts)
         self.parts.append(
@@ -138,14 +144,16 @@ class SummaryText:
                 clause.flags,
                 clause.excepted,
                 keys,
-                sentence,
+                number,
                 clause.negated,
                 len(clause.content),
                 clause.label,
                 _segments(clause),
+                sentence.question,
+                sentence.language.code == "en",
             )
         )
-        self.sentence_parts[sentence].append(at)
+        self.sentence_parts[number].append(at)
         for key in sorted(keys):
             self.by_key.setdefault(key.lstrip("-^"), []).append(at)
         return at
@@ -159,6 +167,11 @@ class SummaryText:
         tail = value.replace("\\", "/").rstrip("/").rpartition("/")[2]
         if tail:
             self.identifier_folds.setdefault("/" + fold(tail), (start, end))
+
+    def rare(self, keys: tuple[str, ...]) -> bool:
+        """Does a word stand in so few clauses that it tells them apart? One in `RARE_SHARE` is few, and two always are."""
+        most = max(2, len(self.parts) // RARE_SHARE)
+        return all(len(self.by_key.get(key.lstrip("-^"), ())) <= most for key in keys)
 
     def part_at(self, value: str) -> int | None:
         """The clause in which these exact characters stand as a whole, though nothing in the summary marks them as a name."""

@@ -11,7 +11,9 @@ from ledger.facts.fold import DIGITS, LETTER, WORD
 from ledger.facts.identifiers import classify
 from ledger.facts.model import clause_at, near_tokens, words_of
 from ledger.facts.quantities import Number
+from ledger.facts.salience import RESULT_NOUNS
 from ledger.facts.tokens import Token
+from ledger.facts.toolout import faulty
 from schemas.records import Role
 
 _LETTERS = re.compile(f"(?:(?![0-9_])[{WORD}])+", re.ASCII)
@@ -20,13 +22,18 @@ _LETTERS = re.compile(f"(?:(?![0-9_])[{WORD}])+", re.ASCII)
 def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None = None) -> None:
     """Identifier, numeric and date facts of a sentence; `labels` are the heads of a table cell's row and column."""
     index = {token.start: at for at, token in enumerate(sentence.tokens)}
+    fault = builder.bulk and faulty(builder.text[sentence.start : sentence.end])
     for a, b in sentence.identifiers:
         value = builder.text[a:b]
+        if builder.long and not _worth_naming(builder, value, fault):
+            continue
         if _telling(value, builder.role) and not ("<" in value and "</" in value):
             builder.add("identifier", a, b, value, context=_context(sentence, index.get(a, -1), a, labels))
     for date in sentence.dates:
         anchor = _anchor(builder, sentence) if date.value[0] in "+-" and date.value[1:2] != "-" else ""
-        if date.value == "+0d" and builder.role != "user":
+        if (date.value == "+0d" and builder.role != "user") or (builder.role != "user" and _STAMP.search(date.value)):
+            continue
+        if builder.bulk and not any(token.tags & (lx.PROMISE | lx.UNTIL) or token.word == "by" for token in sentence.tokens):
             continue
         builder.add(
             "commitment",
@@ -36,8 +43,22 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
             subject=anchor,
             context=_context(sentence, index.get(date.start, -1), date.start, labels),
         )
+    if builder.bulk and not fault and labels is None:
+        return
     for number in sentence.numbers:
         _number(builder, sentence, number, index.get(number.start, -1), labels)
+
+
+_STAMP = re.compile(r"T\d\d:\d\d:\d\d", re.ASCII)
+"""A time with seconds is the stamp of a machine; nobody is to be anywhere at that second."""
+
+
+def _worth_naming(builder: Builder, value: str, fault: bool) -> bool:
+    """Of the names in a long text those count that it comes back to; of bulky output addresses, and what stands in a fault."""
+    kind = classify(value)
+    if builder.bulk:
+        return kind == "url" or (fault and kind in {"code", "issue", "version", "host", "address"})
+    return kind not in {"symbol", "", "code"} or builder.text.count(value) > 1
 
 
 _DATE_ANCHOR = re.compile(r"\[?(?:sent|date|today is|as of|written|on)\W{1,3}(\d{4}-\d\d-\d\d)", re.ASCII)
@@ -83,8 +104,14 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
     if number.size == 1:
         label = _label(sentence, at)
         tags = sentence.language.tags.single.get(noun, 0)
-        if label is not None and label.tags & lx.LABEL_STOP and not noun:
+        if label is not None and (label.tags & lx.LABEL_STOP or (builder.role == "assistant" and label.word in _LINES)) and not noun:
             return
+        if builder.long and not builder.bulk and noun and not number.op and label is None and sentence.language.keys(noun)[0] not in RESULT_NOUNS:
+            return  # `5 lines`, `two calls`: counts within an explanation
+        if builder.bulk and labels is None:
+            counted = sentence.language.keys(noun)[0] if noun else label.keys[0] if label is not None and label.keys else ""
+            if counted not in RESULT_NOUNS:
+                return
         if noun and not tags & lx.NOUN_STOP:
             subject = sentence.language.keys(noun)[0]
         elif label is not None and at >= 0:
@@ -98,6 +125,10 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
             return
     value = number.canonical
     builder.add("numeric", start, end, value, subject=subject, context=_context(sentence, at, number.start, labels))
+
+
+_LINES = frozenset({"line", "lines"})
+"""A place in a file moves with the next edit; only a report of a fault is about the place."""
 
 
 def _label(sentence: Sentence, at: int) -> Token | None:

@@ -41,11 +41,16 @@ EMPTY = fingerprint(())
 """The digest of an entry without words."""
 
 
+def _matters(kind: str, data: bytes) -> bool:
+    """Of all kinds of progress only that of a sub-agent has words of the conversation."""
+    return kind in READ_TYPES or (kind == "progress" and b'"agent_progress"' in data)
+
+
 class ClaudeCodeReader(JsonlReader[Line]):
     """Reads one session file. First occurrence of a uuid wins for order and text; boundaries are told apart by uuid too."""
 
     def __init__(self) -> None:
-        super().__init__(Line, READ_TYPES.__contains__, lambda value: bool(value.type))
+        super().__init__(Line, _matters, lambda value: bool(value.type))
         self._chains: dict[str, Chain] = {}
         self._seen: dict[str, int] = {}
         self._boundaries: set[str] = set()
@@ -142,6 +147,8 @@ class ClaudeCodeReader(JsonlReader[Line]):
             return
         if isinstance(content, list) and len(content) == 1 and content[0].type == "tool_use":
             call = Call(content[0].name or "tool", content[0].input)
+            if not call.is_utf8():
+                self._lines.report(at, "invalid_utf8")
             added = self._record(chain, value, "tool", call, (call,), call.fingerprint(), at, out) is not None
         else:
             added = self._message(chain, value, pieces_of(content, assistant=True, injected=False), at, out)
@@ -162,6 +169,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
             if known != EMPTY:
                 self._again(chain, uuid or "", False, False, at, out)
             return known == EMPTY
+        self._check_calls(pieces, at)
         role, body, calls = pieces[0]
         entry = self._record(chain, value, role, body, calls, fingerprint(pieces), at, out, more=len(pieces) > 1)
         if entry is None:
@@ -236,6 +244,8 @@ class ClaudeCodeReader(JsonlReader[Line]):
         """A sub-agent's message as its parent's file repeats it; the sub-agent's own file has it under the same uuid."""
         line = data.message
         if not data.agentId or line is None or line.message is None or not line.uuid:
+            if line is not None:
+                self._lines.report(at, "unexpected_shape")
             return
         pieces = pieces_of(line.message.content, assistant=line.type == "assistant", injected=False)
         if pieces:

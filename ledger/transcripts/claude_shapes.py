@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ledger.transcripts.texts import Call, Content, Piece, is_injected, raw_text, result_text
+from ledger.transcripts.texts import Call, Content, Piece, is_injected, result_text
 from schemas.records import Role
 
 NOTHING = msgspec.Raw(b"")
@@ -90,8 +90,8 @@ class Attachment(msgspec.Struct, gc=False):
     snippet: Any = None
     skills: Any = None
     addedBlocks: Any = None  # noqa: N815
-    prompt: msgspec.Raw = NOTHING
-    commandMode: msgspec.Raw = NOTHING  # noqa: N815
+    prompt: Any = None
+    commandMode: Any = None  # noqa: N815
 
 
 class Line(msgspec.Struct, gc=False):
@@ -170,9 +170,9 @@ def is_hollow(content: Content) -> bool:
 def attachment_text(value: Attachment) -> tuple[Role, str]:
     """What an attachment put into the window. A prompt that the user typed while the agent was busy is the user's own words."""
     if value.type == "queued_command":
-        text = raw_text(value.prompt)
-        own = bytes(value.commandMode) in {b"", b"null", b'"prompt"'} and not is_injected(text)
-        return ("user" if own else "system"), text if text.strip() else ""
+        text = "\n".join(_attached_texts(value.prompt, "text")) if value.prompt else ""
+        own = value.commandMode in (None, "prompt") and not is_injected(text)
+        return ("user" if own else "system"), text if text and not text.isspace() else ""
     texts: list[str] = []
     for field in (value.text, value.snippet, value.addedBlocks, value.skills, value.content):
         if field:
@@ -182,7 +182,7 @@ def attachment_text(value: Attachment) -> tuple[Role, str]:
     return "system", "\n\n".join(text for text in texts if text and not text.isspace())
 
 
-def _attached_texts(field: Any) -> list[str]:
+def _attached_texts(field: Any, name: str = "content") -> list[str]:
     """The texts of one field: a string, a list of strings or of objects with a text, or a file. Anything else has none."""
     if isinstance(field, str):
         return [field]
@@ -190,7 +190,7 @@ def _attached_texts(field: Any) -> list[str]:
     for part in field if isinstance(field, list) else (field,):
         # A file, a memory or a skill whose text was put into the window; files nest their text once more.
         inner = part.get("file", part) if isinstance(part, dict) else part
-        text = inner.get("content") if isinstance(inner, dict) else inner
+        text = inner.get(name) if isinstance(inner, dict) else inner
         if isinstance(text, str):
             texts.append(text)
     return texts

@@ -33,6 +33,7 @@ from ledger.transcripts.codex_shapes import (
     spawn_of,
     summary_in,
 )
+from ledger.transcripts.decoding import DECODE_FAULTS
 from ledger.transcripts.formats import Fields, Format, text_field
 from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import PhysicalLine
@@ -81,7 +82,7 @@ class CodexReader(JsonlReader[Line]):
     """Reads one rollout."""
 
     def __init__(self) -> None:
-        super().__init__(Line, READ_TYPES.__contains__, lambda value: bool(value.type) and value.payload is not None)
+        super().__init__(Line, lambda kind, _: kind in READ_TYPES, lambda value: bool(value.type) and value.payload is not None)
         self._metas: dict[str, _Meta] = {}
         self._first: _Meta | None = None
         self._session = ""
@@ -208,6 +209,8 @@ class CodexReader(JsonlReader[Line]):
 
     def _call(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
         call = call_of(payload)
+        if not call.is_utf8():
+            self._lines.report(at, "invalid_utf8")
         native = (payload.id if isinstance(payload.id, str) else None) or payload.call_id or ""
         self._record(native, "tool", call, (call,), call.fingerprint(), value.timestamp, at, out, named=native != "")
 
@@ -261,7 +264,7 @@ class CodexReader(JsonlReader[Line]):
     def _token_count(self, payload: Payload) -> None:
         try:
             usage = _info.decode(payload.info).last_token_usage if bytes(payload.info) not in {b"", b"null"} else None
-        except msgspec.DecodeError:
+        except DECODE_FAULTS:
             return
         tokens = tokens_of(usage.total_tokens) if usage is not None else None
         if not tokens:
@@ -289,7 +292,10 @@ class CodexReader(JsonlReader[Line]):
         kept = self._kept(history)
         shares = self._window.cut(lambda entry: entry.native in kept, lambda _: False)
         opaque = any(item.encrypted_content for item in history or ())
-        text = message_text(payload.message) or summary_in(history)
+        told = message_text(payload.message)
+        if told is None:
+            self._lines.report(at, "unexpected_shape")
+        text = told or summary_in(history)
         state = summary_state(text, opaque=opaque)
         self._rounds += 1
         round_id = self._round_id(payload.window_id)

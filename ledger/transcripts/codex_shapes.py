@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ledger.transcripts.decoding import DECODE_FAULTS
 from ledger.transcripts.texts import SUMMARY_HEADS, Block, Call, Content, Piece, Result, is_injected, result_text, text_of
 from schemas.records import Role
 
@@ -35,7 +36,7 @@ class Payload(msgspec.Struct, gc=False):
     output: Result | msgspec.UnsetType = msgspec.UNSET
     info: msgspec.Raw = msgspec.Raw(b"")
     source: msgspec.Raw = msgspec.Raw(b"")
-    message: msgspec.Raw = msgspec.Raw(b"")
+    message: msgspec.Raw = NOTHING
     model: str | None = None
     author: str | None = None
     window_id: str | int | None = None
@@ -92,14 +93,14 @@ class SourceField(msgspec.Struct, gc=False):
 
 
 _source = msgspec.json.Decoder(SourceField)
-_string = msgspec.json.Decoder(str)
+_message = msgspec.json.Decoder(str | None)
 
 
 def spawn_of(raw: msgspec.Raw) -> Spawn | None:
     """The sub-agent part of a header's `source`, which is a plain word for a person's own session."""
     try:
         subagent = _source.decode(raw).subagent
-    except msgspec.DecodeError:
+    except DECODE_FAULTS:
         return None
     if subagent is None:
         return None
@@ -159,12 +160,14 @@ class Envelope(msgspec.Struct):
     output: str
 
 
-def message_text(raw: msgspec.Raw) -> str:
-    """The summary that a `compacted` line itself holds."""
-    try:
-        return _string.decode(raw)
-    except msgspec.DecodeError:
+def message_text(raw: msgspec.Raw) -> str | None:
+    """The summary that a `compacted` line itself holds; None for one that is no text."""
+    if raw is NOTHING:
         return ""
+    try:
+        return _message.decode(raw) or ""
+    except DECODE_FAULTS:
+        return None
 
 
 def summary_in(history: list[HistoryItem] | None) -> str:

@@ -85,7 +85,7 @@ class CopilotReader(JsonlReader[Line]):
     """Reads the events of one session."""
 
     def __init__(self) -> None:
-        super().__init__(Line, READ_TYPES.__contains__, lambda value: "." in value.type)
+        super().__init__(Line, lambda kind, _: kind in READ_TYPES, lambda value: "." in value.type)
         self._root = ""
         self._version = ""
         self._sessions: dict[str, SessionItems] = {}
@@ -115,6 +115,7 @@ class CopilotReader(JsonlReader[Line]):
                 self._compaction(items, value, data, at, out)
             else:
                 pieces = self._pieces(kind, data, at)
+                self._check_calls(pieces, at)
                 native = value.id or f"entry-{items.turn + 1}"
                 items.add(native, pieces, at, out, place=self._entries, stamp=value.timestamp, model=data.model or "")
 

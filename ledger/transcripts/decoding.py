@@ -59,6 +59,9 @@ BLANK = b" \t\r\n"
 DECODE_FAULTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
+Matters = Callable[[str, bytes], bool]
+
+
 class _Head(msgspec.Struct):
     type: Any = None
 
@@ -111,11 +114,11 @@ class LineDecoder(Generic[T]):
     A reader calls `decode` itself, and then `mend` with what that raised, or `give_up` where something was waiting. Faults
     gather in `unread`, for the reader to take out.
 
-    `matters(type)` says whether a line of that type holds anything the reader uses: another one with unforeseen fields is no
-    fault. `is_record(value)` says whether a value found behind a break is a record and not a part of one.
+    `matters(type, line)` says whether a line of that type holds anything the reader uses: another one with unforeseen fields is
+    no fault. `is_record(value)` says whether a value found behind a break is a record and not a part of one.
     """
 
-    def __init__(self, shape: type[T], matters: Callable[[str], bool], is_record: Callable[[T], bool]) -> None:
+    def __init__(self, shape: type[T], matters: Matters, is_record: Callable[[T], bool]) -> None:
         self.decode = msgspec.json.Decoder(shape).decode
         self._matters = matters
         self._is_record = is_record
@@ -175,7 +178,7 @@ class LineDecoder(Generic[T]):
         except DECODE_FAULTS:
             self.report(line, "not_json")
         else:
-            if not isinstance(kind, str) or self._matters(kind):
+            if not isinstance(kind, str) or self._matters(kind, line.data):
                 self.report(line, "unexpected_shape")
 
     def _clean(self, line: PhysicalLine) -> T | None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ledger.transcripts.decoding import BLANK, DECODE_FAULTS, brackets
+from ledger.transcripts.decoding import BLANK, DECODE_FAULTS, Matters, brackets
 from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import Item
@@ -33,7 +33,7 @@ class DocumentReader(JsonlReader[T]):
     def __init__(
         self,
         shape: type[T],
-        matters: Callable[[str], bool],
+        matters: Matters,
         is_record: Callable[[T], bool],
         entries: Callable[[bytes], list[bytes]],
     ) -> None:

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from ledger.transcripts.decoding import DECODE_FAULTS, LineDecoder
+from ledger.transcripts.decoding import DECODE_FAULTS, LineDecoder, Matters
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import Item
+from ledger.transcripts.texts import Piece
 
 T = TypeVar("T")
 
@@ -16,7 +17,7 @@ T = TypeVar("T")
 class JsonlReader(ABC, Generic[T]):
     """Reads one file. A subclass takes the objects one by one, and settles what waits when the file has ended."""
 
-    def __init__(self, shape: type[T], matters: Callable[[str], bool], is_record: Callable[[T], bool]) -> None:
+    def __init__(self, shape: type[T], matters: Matters, is_record: Callable[[T], bool]) -> None:
         """The arguments are those of `LineDecoder`."""
         self._lines = LineDecoder(shape, matters, is_record)
 
@@ -49,6 +50,11 @@ class JsonlReader(ABC, Generic[T]):
             if out:
                 yield from out
                 out.clear()
+
+    def _check_calls(self, pieces: Iterable[Piece], at: PhysicalLine) -> None:
+        """Report calls whose arguments are no UTF-8: they are passed over undecoded."""
+        if any(not isinstance(body, str) and not body.is_utf8() for _, body, _ in pieces):
+            self._lines.report(at, "invalid_utf8")
 
     def feed(self, line: PhysicalLine) -> list[Item]:
         """What this line completes."""

@@ -44,8 +44,8 @@ def stamp_of(milliseconds: int | None) -> str | None:
         return None
 
 
-TOKENS_MAX = 2**53 - 1
-"""Largest count that every JSON reader takes exactly. What is above it, or below 0, is no count of tokens."""
+TOKENS_MAX = 2**40
+"""Largest count of tokens that a record takes. What is above it, or below 0, is no count of tokens."""
 
 
 def tokens_of(number: float | None) -> int | None:

@@ -106,7 +106,7 @@ class OpenCodeReader(DocumentReader[Entry]):
     """Reads one session."""
 
     def __init__(self) -> None:
-        super().__init__(Entry, lambda _: True, Entry.is_message, raw_entries(Export, "messages"))
+        super().__init__(Entry, lambda *_: True, Entry.is_message, raw_entries(Export, "messages"))
         self._items: SessionItems | None = None
         self._place = 0
         self._asked: tuple[PhysicalLine, Info, Part] | None = None
@@ -132,6 +132,7 @@ class OpenCodeReader(DocumentReader[Entry]):
             self._asked = at, info, marker
             return
         pieces = _pieces(info.role, parts)
+        self._check_calls(pieces, at)
         native = info.id or str(self._place)
         items.add(native, pieces, at, out, place=self._place, stamp=_stamp(info), model=info.modelID or "")
         if info.tokens is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from ledger.transcripts.decoding import DECODE_FAULTS
 from ledger.transcripts.document import DocumentReader, raw_entries
 from ledger.transcripts.formats import Fields, Format, text_field
 from ledger.transcripts.lines import PhysicalLine
@@ -97,7 +98,7 @@ class OpenHandsReader(DocumentReader[Line]):
     """Reads one trajectory."""
 
     def __init__(self) -> None:
-        super().__init__(Line, lambda _: True, Line.is_event, raw_entries(Trajectory, "trajectory"))
+        super().__init__(Line, lambda *_: True, Line.is_event, raw_entries(Trajectory, "trajectory"))
         self._items: SessionItems | None = None
         self._place = 0
         self._condensed: str | None = None
@@ -113,7 +114,7 @@ class OpenHandsReader(DocumentReader[Line]):
         items = self._items or self._open(value, at, out)
         try:
             args = _args.decode(value.args) if value.args is not NOTHING else Args()
-        except msgspec.DecodeError:
+        except DECODE_FAULTS:
             self._lines.report(at, "unexpected_shape")
             return
         if args.openhands_version:
@@ -127,6 +128,7 @@ class OpenHandsReader(DocumentReader[Line]):
             self._condensation(items, value, Forgotten(value.summary, frozenset(map(str, ids or ()))), at, out)
         else:
             pieces = _sdk_pieces(value) if value.kind is not None else _pieces(value, args)
+            self._check_calls(pieces, at)
             native = str(self._place) if value.id is None else str(value.id)
             items.add(native, pieces, at, out, place=self._place, stamp=value.timestamp)
 

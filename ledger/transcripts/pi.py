@@ -98,7 +98,7 @@ class PiReader(JsonlReader[Line]):
     """Reads one session file."""
 
     def __init__(self) -> None:
-        super().__init__(Line, READ_TYPES.__contains__, lambda value: bool(value.type))
+        super().__init__(Line, lambda kind, _: kind in READ_TYPES, lambda value: bool(value.type))
         self._items: SessionItems | None = None
         self._entries = 0
         self._messages = 0
@@ -129,6 +129,7 @@ class PiReader(JsonlReader[Line]):
             self._compaction(items, value, at, out)
             return
         pieces, model = self._pieces(value, at)
+        self._check_calls(pieces, at)
         entry = items.add(self._native(value, place), pieces, at, out, place=place, stamp=value.timestamp, model=model)
         self._grow(value, entry)
         if value.message is not None and value.message.usage is not None:
@@ -266,11 +267,11 @@ def _spoken(content: str | list[PiBlock] | None) -> list[Piece]:
 
 def _command(message: Body) -> list[Piece]:
     """A command that the user ran, and what it printed."""
-    if message.excludeFromContext or not message.command:
-        return []
-    call = Call("bash", msgspec.Raw(msgspec.json.encode({"command": message.command})))
-    pieces: list[Piece] = [("tool", call, (call,))]
-    if message.output and not message.output.isspace():
+    pieces: list[Piece] = []
+    if message.command and not message.excludeFromContext:
+        call = Call("bash", msgspec.Raw(msgspec.json.encode({"command": message.command})))
+        pieces.append(("tool", call, (call,)))
+    if message.output and not message.output.isspace() and not message.excludeFromContext:
         pieces.append(("tool", message.output, ()))
     return pieces
 

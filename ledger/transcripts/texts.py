@@ -36,7 +36,6 @@ class Block(msgspec.Struct, gc=False):
     encrypted_content: str | None = None
 
 
-_result = msgspec.json.Decoder(Result)
 _string = msgspec.json.Decoder(str)
 _anything = msgspec.json.Decoder(Any)
 
@@ -54,15 +53,6 @@ def result_text(result: Result | msgspec.UnsetType) -> str:
     return "\n".join([block.text for block in result if block.text])
 
 
-def raw_text(raw: msgspec.Raw) -> str:
-    """The same for one that is not decoded yet; JSON of another shape stands for itself."""
-    data = bytes(raw)
-    try:
-        return result_text(_result.decode(data)) if data else ""
-    except msgspec.DecodeError:
-        return compact_json(data)
-
-
 def compact_json(data: bytes) -> str:
     """JSON without blanks between tokens and without needless escapes, so that the same call is the same text everywhere."""
     if b"\\u" in data:
@@ -72,7 +62,7 @@ def compact_json(data: bytes) -> str:
             pass
     try:
         return msgspec.json.format(data, indent=-1).decode("utf-8", "replace")
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return data.decode("utf-8", "replace")
 
 
@@ -154,6 +144,17 @@ class Call(msgspec.Struct, frozen=True, gc=False):
                 first = target.strip().split("\n", 1)[0]
                 return f"{self.name} {first}"[:ACTION_CHARS_MAX]
         return self.name
+
+    def is_utf8(self) -> bool:
+        """Are the arguments text? The decoder does not look into what it passes over."""
+        data = bytes(self.raw)
+        if data.isascii():
+            return True
+        try:
+            str(data, "utf-8")
+        except UnicodeDecodeError:
+            return False
+        return True
 
     def fingerprint(self) -> int:
         """As `fingerprint` below, of the bytes in the file. A writer with blanks behind colons has one behind the first;

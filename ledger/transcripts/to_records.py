@@ -257,12 +257,19 @@ class RecordMaker:
 
     @staticmethod
     def _ranges(of: _Spans, keys: Iterable[str]) -> tuple[SpanRange, ...]:
-        """Ids as ranges of spans that were recorded one after the other."""
+        """Ids as ranges of spans that were recorded one after the other.
+
+        An entry that left the window in an earlier round, and came back with another branch, is left out: on the log it has
+        left for good, and there is no record for coming back.
+        """
         ranges: list[SpanRange] = []
         begin = end = ""
         expected = -1
         for key in keys:
-            start, stop, first, last = of.places[key]
+            place = of.places.get(key)
+            if place is None:
+                continue
+            start, stop, first, last = place
             if begin and start != expected:
                 ranges.append(SpanRange(begin, end))
                 begin = ""

@@ -69,7 +69,9 @@ def turns(seed: int, *, count: int = TURNS, hours: int = HOURS, bulk_bytes: int 
             text, writes = _tool_output(chance, subject, number, bulk_bytes), ""
         else:
             text = _speech(chance, subject, said)
-            writes = f"Edit src/{subject.area}/{subject.part}_{subject.number}.py" if role == "assistant" and not number % 6 else ""
+            writes = (
+                f"Edit src/{subject.area}/{subject.part}_{subject.number}.py" if role == "assistant" and not number % 6 else ""
+            )
         yield Turn(number, minute, role, text, said, writes)
 
 
@@ -157,8 +159,20 @@ class _Writer:
             return [self._entry(turn, "user", {"role": "user", "content": turn.text})]
         if turn.role == "tool":
             block = {"tool_use_id": f"toolu_{turn.number - 1}", "type": "tool_result", "content": turn.text}
-            return [self._entry(turn, "user", {"role": "user", "content": [block]}, toolUseResult={"stdout": turn.text, "file": {"content": turn.text}})]
-        call = {"type": "tool_use", "id": f"toolu_{turn.number}", "name": "Bash", "input": {"command": f"make step-{turn.number}"}}
+            return [
+                self._entry(
+                    turn,
+                    "user",
+                    {"role": "user", "content": [block]},
+                    toolUseResult={"stdout": turn.text, "file": {"content": turn.text}},
+                )
+            ]
+        call = {
+            "type": "tool_use",
+            "id": f"toolu_{turn.number}",
+            "name": "Bash",
+            "input": {"command": f"make step-{turn.number}"},
+        }
         if turn.writes:
             name, _, target = turn.writes.partition(" ")
             call = {"type": "tool_use", "id": f"toolu_{turn.number}", "name": name, "input": {"file_path": target}}
@@ -167,7 +181,14 @@ class _Writer:
 
     def _answer(self, turn: Turn, block: dict[str, Any]) -> dict[str, Any]:
         usage = {"input_tokens": 3, "cache_read_input_tokens": 40_000, "output_tokens": turn.tokens}
-        return {"model": "model-1", "id": f"msg_{turn.number}", "type": "message", "role": "assistant", "content": [block], "usage": usage}
+        return {
+            "model": "model-1",
+            "id": f"msg_{turn.number}",
+            "type": "message",
+            "role": "assistant",
+            "content": [block],
+            "usage": usage,
+        }
 
     def boundary(self, turn: Turn, summary: str, tokens: int) -> list[bytes]:
         """A compaction: the boundary, and the summary next to it."""
@@ -200,4 +221,3 @@ class _Writer:
         }
         self._parent = own
         return _encode(entry) + b"\n"
-

@@ -29,7 +29,10 @@ _CAUSES = (
 
 
 class Planted(msgspec.Struct, frozen=True):
-    """One statement that the session must not forget: `value` stands verbatim in `sentence`, and in no other topic's."""
+    """One statement that the session must not forget: `value` stands verbatim in `sentence`, and in no other topic's.
+
+    `question` asks for it in the statement's own words, as an agent does that knows what it looks for.
+    """
 
     topic: int
     attribute: Attribute
@@ -63,37 +66,43 @@ def topic(seed: int, number: int) -> Topic:
     day = f"2027-{1 + number % 12:02}-{1 + number // 12 % 28:02}"
     path = f"src/{area}/{part}_{number}.py"
     texts: dict[Attribute, tuple[str, str, str]] = {
-        "service": (service, f"The {area} incident {number} comes from {service}.", f"which service caused {area} incident {number}"),
-        "limit": (limit, f"{service} accepts at most {limit} from the {area} client.", f"rate limit of {service}"),
+        "service": (
+            service,
+            f"The {area} incident {number} comes from {service}.",
+            f"{area} incident {number} comes from",
+        ),
+        "limit": (limit, f"{service} accepts at most {limit} from the {area} client.", f"{service} accepts at most"),
         "ban": (
             f"Do not restart {service}",
             f"Do not restart {service} without approval from {person}.",
-            f"restart {service} approval",
+            f"restart {service} without approval",
         ),
-        "deadline": (day, f"The {area} change for {service} has to ship by {day}.", f"ship date of the {service} change"),
+        "deadline": (day, f"The {area} change for {service} has to ship by {day}.", f"change for {service} has to ship by"),
         "decision": (
             f"{used} instead of {passed} for {service}",
             f"We decided on {used} instead of {passed} for {service}, because {chance.choice(_CAUSES)}.",
-            f"what was decided for {service}",
+            f"we decided on for {service}",
         ),
-        "path": (path, f"The retry code of {service} lives in {path}.", f"file with the retry code of {service}"),
+        "path": (path, f"The retry code of {service} lives in {path}.", f"retry code of {service} lives in"),
     }
     planted = tuple(Planted(number, attribute, *texts[attribute]) for attribute in ATTRIBUTES)
     return Topic(number, area, part, planted)
 
 
 SMALL_TALK = (
-    "Looking at the handler now.", "The tests are green again.", "That matches what the trace shows.", "Moving on to the next step.",
-    "The diff is small and stays in one module.", "I read the surrounding code first.", "The build finished without warnings.",
-    "This is the part that was slow before.", "The names follow the module's habit.", "Nothing else touches this path.",
+    "Looking at the handler now.", "The tests are green again.", "That matches what the trace shows.",
+    "Moving on to the next step.", "The diff is small and stays in one module.", "I read the surrounding code first.",
+    "The build finished without warnings.", "This is the part that was slow before.", "The names follow the module's habit.",
+    "Nothing else touches this path.",
 )  # fmt: skip
 """What fills the time between statements that matter."""
 
 NAMES = "batch row queue reader writer offset window limit retry cursor batch_size shard lease token entry".split()
 SOURCE_LINES = (
     "    def {a}_of(self, {b}):", "        return self._{a}.get({b})", "        if {a} is None:", "            continue",
-    "        for {a} in self._{b}:", "            yield {a}.{b}", "", "import {a}", "from {a} import {b}", "        self._{a} = {b}",
-    "            raise ValueError({a})", "        log.debug('{a}', {b})", "    # {a} before {b}, as the caller expects", "    @property",
+    "        for {a} in self._{b}:", "            yield {a}.{b}", "", "import {a}", "from {a} import {b}",
+    "        self._{a} = {b}", "            raise ValueError({a})", "        log.debug('{a}', {b})",
+    "    # {a} before {b}, as the caller expects", "    @property",
     "        with self._lock:", "            self._{a}.append({b})", "        {a}, {b} = {b}, {a}", "        assert {a} in {b}",
     "    {a}_max: int = {n}", "    path = root / '{a}' / '{b}_{n}.toml'",
 )  # fmt: skip

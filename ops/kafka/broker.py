@@ -43,6 +43,8 @@ POLL_S = 0.1
 NODES_MAX = 3
 STATE = "cluster.json"
 _PR_SET_PDEATHSIG = 1
+_PROC = Path("/proc/self")
+"""Where this exists the system is Linux, and knows the working directory of a process and the end of its parent."""
 
 
 class Node(msgspec.Struct):
@@ -138,7 +140,7 @@ class Cluster:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=_end_with_parent if self._bound else None,  # noqa: PLW1509  one prctl call, no Python state touched
+                preexec_fn=_end_with_parent if self._bound and _PROC.exists() else None,  # noqa: PLW1509  one prctl call, no Python state touched
             )
         self._processes[node.id] = process
         node.pid = process.pid
@@ -282,7 +284,7 @@ def _is_ours(pid: int, home: Path) -> bool:
     """Does this process id still belong to the node? It may have been given to somebody else since."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cwd").resolve() == home.resolve()
-    if Path("/proc/self").exists():
+    if _PROC.exists():
         return False
     with contextlib.suppress(OSError):
         os.kill(pid, 0)

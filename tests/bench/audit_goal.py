@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.bench.harness import Case, Outcome, Side
+from tests.bench.harness import Case, Outcome, Side, judged
 from tests.bench.inputs import AUDIT_LINES, Inputs, lines_of
 
 PEER = "nauro-ballast==0.1.0.dev1"
@@ -105,7 +105,7 @@ def g10_memory(inputs: Inputs) -> Outcome:
     longest = max(map(len, lines_of(inputs.audit_file))) / 1e6
     allowed = MEMORY_BASE_MB + LINES_HELD * longest
     peak, _ = audit(inputs.audit_file)
-    status = "met" if peak <= allowed else "near" if peak <= allowed / 0.8 else "missed"
+    status = judged(allowed / peak, 1)
     return Outcome(
         code="G10 memory", what=f"peak resident memory, at most {MEMORY_BASE_MB} MB + {LINES_HELD} × longest line", unit="MB",
         status=status, note=f"{peak:.0f} MB resident at most, {allowed:.1f} MB allowed",

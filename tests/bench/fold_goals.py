@@ -170,7 +170,7 @@ def g8(inputs: Inputs) -> Case:
     records = list(growing("rebuild", 2500))
     where = fresh(inputs.folder)
     lived = asyncio.run(_live(where, records))
-    log = open_log(f"lmdb:{where}", create=False)
+    log = asyncio.run(open_log(f"lmdb:{where}", create=False))
 
     def rebuild() -> float:
         asyncio.run(_rebuilt(log, fresh(inputs.folder)))

@@ -15,7 +15,7 @@ Clock = Literal["wall", "cpu"]
 Status = Literal["met", "near", "missed", "wrong", "inconclusive", "no goal", "skipped"]
 
 ENOUGH = 0.8
-"""Below this share of a goal a run fails; between it and the goal it is near, for a ratio moves by some per cent from run to run."""
+"""Below this share of a goal a run fails; between it and the goal it is near, for a ratio moves by some per cent."""
 
 SWAY_MAX = 0.40
 """If the reference itself varies by more than this share of its median, something else had the machine."""

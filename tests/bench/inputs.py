@@ -120,8 +120,8 @@ def _round(scope: str, round_: int, turn: int, first: str, last: str) -> tuple[A
             generation=round_, covers=covered, covers_summaries=(last,) if last else (), text=PlainText(text),
         ),
         CompactionObserved(
-            id=event_id("compaction.observed", scope, f"r{round_}"), scope=scope, session=scope, round=f"r{round_}", ordinal=round_,
-            turn=turn, trigger="auto", summary=summary, summary_state="text", summarised=covered,
+            id=event_id("compaction.observed", scope, f"r{round_}"), scope=scope, session=scope, round=f"r{round_}",
+            ordinal=round_, turn=turn, trigger="auto", summary=summary, summary_state="text", summarised=covered,
         ),
     )  # fmt: skip
 
@@ -129,4 +129,3 @@ def _round(scope: str, round_: int, turn: int, first: str, last: str) -> tuple[A
 def lines_of(path: Path) -> list[bytes]:
     """The lines of a file without their breaks."""
     return path.read_bytes().split(b"\n")[:-1]
-

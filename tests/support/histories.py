@@ -134,7 +134,7 @@ class Publisher:
         self.spans[session].setdefault(number, text)
         if number not in self.window[session]:
             self.window[session].append(number)
-        return g.span(
+        record = g.span(
             number,
             text,
             self.chance.choice(("user", "user", "assistant", "tool")),
@@ -144,6 +144,11 @@ class Publisher:
             in_window=self.chance.random() < 0.9,
             turn=self.chance.choice((number, number, 3)),
         )
+        if record.manifest is None or self.chance.random() < 0.7:
+            return record
+        found = record.manifest.facts  # an older extractor, that does not see all
+        listed = tuple(self.chance.sample(found, self.chance.randint(0, len(found))))
+        return msgspec.structs.replace(record, manifest=msgspec.structs.replace(record.manifest, facts=listed))
 
     def manifest(self) -> AnyRecord:
         session = self._session()
@@ -309,8 +314,8 @@ class Publisher:
         )
 
     _makers: Sequence[Callable[[Publisher], AnyRecord | list[AnyRecord]]] = (
-        whole_round, span, manifest, summary, request, applied, withdrawn, observed, entry, evict, evicted, expired, externalised,
-        tombstone, rechunked, write, closed, policy, other, open_another,
+        whole_round, span, manifest, summary, request, applied, withdrawn, observed, entry, evict, evicted, expired,
+        externalised, tombstone, rechunked, write, closed, policy, other, open_another,
     )  # fmt: skip
     _weights = (10, 30, 6, 12, 12, 10, 2, 6, 5, 8, 6, 3, 2, 4, 0.5, 1, 0.2, 1, 2, 1)
 

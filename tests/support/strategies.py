@@ -51,7 +51,7 @@ def _strategy(info: mi.Type) -> st.SearchStrategy[Any]:
         case mi.StrType():
             return TEXT
         case mi.IntType():
-            return INT_64
+            return INT_64 if info.ge is None else st.integers(min_value=info.ge, max_value=info.le)
         case mi.BoolType():
             return st.booleans()
         case mi.NoneType():

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator
 
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import NewPartitions, NewTopic, RecordsToDelete
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.structs import TopicPartition
 
 from ledger.adapters.kafka_log import KafkaLog
-from ledger.errors import LogDamaged, LogMissing, LogUnavailable, UsageError
+from ledger.errors import EntryTooLarge, LogDamaged, LogMissing, LogUnavailable, UsageError
 from ledger.kafka_identity import IDENTITY
 from ledger.log import ALERTS, DECISIONS, EVENTS, NewEntry
 from tests.support.broker import admin_of, new_log, new_prefix
@@ -102,6 +104,16 @@ async def test_records_removed_at_the_front_are_noticed(log: KafkaLog) -> None:
         await KafkaLog.open(log.servers, prefix=log.prefix)
 
 
+async def test_partition_that_ends_before_what_was_seen_is_noticed(log: KafkaLog) -> None:
+    """What an unclean election or a lost disk leaves behind. The claim that there was more is the test's."""
+    hasty = await KafkaLog.open(log.servers, prefix=log.prefix, timeout_s=1)
+    hasty._reader.seen(EVENTS, 0, 3)
+    for call in (hasty.end(EVENTS, 0), hasty.read(EVENTS, 0, 0), hasty.wait_for(EVENTS, 0, 2, 30)):
+        with pytest.raises(LogDamaged, match=r"ends at offset 2, it had 3 records"):
+            await call
+    await hasty.close()
+
+
 async def test_marker_of_a_transaction_is_a_hole(log: KafkaLog) -> None:
     """L3: positions are counted, so a topic that somebody writes to in transactions cannot be folded."""
     producer = AIOKafkaProducer(bootstrap_servers=log.servers, transactional_id=log.prefix)
@@ -172,3 +184,14 @@ async def test_nobody_listening_is_told_at_once_with_the_address() -> None:
         await KafkaLog.open("127.0.0.1:1")
     assert raised.value.exit_code == 4
     assert time.monotonic() - start_s < 10
+
+
+async def test_batch_that_the_broker_finds_too_large_is_refused_and_the_log_goes_on(log: KafkaLog) -> None:
+    """L11, on topics that somebody configured for less than the ledger needs."""
+    async with admin_of(log.servers) as admin:
+        resource = ConfigResource(ConfigResourceType.TOPIC, log.prefix + EVENTS, configs={"max.message.bytes": "2000"})
+        await admin.alter_configs([resource])
+    with pytest.raises(EntryTooLarge, match=r"topics verify"):
+        await log.append(EVENTS, [NewEntry("scope", random.Random(1).randbytes(5000))])
+    (at,) = await log.append(EVENTS, [NewEntry("scope", b"three")])
+    assert at.offset == 2

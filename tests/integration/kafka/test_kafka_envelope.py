@@ -7,6 +7,8 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from cloudevents.core.bindings.kafka import KafkaMessage, from_binary_event, to_binary_event
 from cloudevents.core.v1.event import CloudEvent
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ledger.adapters.kafka_log import KafkaLog
 from ledger.kafka_envelope import NAMES, unwrap, wrap
@@ -79,3 +81,9 @@ def test_envelope_of_any_bytes_has_an_id_and_a_type(value: bytes) -> None:
     assert headers["ce_id"]
     assert headers["ce_type"] == b"opaque"
     assert unwrap(list(wrap(EVENTS, value, (("a", b"b"),)))) == (("a", b"b"),)
+
+
+@given(st.binary(), st.lists(st.tuples(st.sampled_from([*NAMES, "", "own"]) | st.text(), st.binary())))
+def test_envelope_comes_off_and_leaves_what_was_the_entry_s_own(value: bytes, own: list[tuple[str, bytes]]) -> None:
+    """L6"""
+    assert unwrap(list(wrap(EVENTS, value, tuple(own)))) == tuple(own)

@@ -131,7 +131,8 @@ async def test_append_over_partitions_of_which_one_fails_tells_where_the_others_
         await log.append(EVENTS, entries)
     told = raised.value
     durable = [number for number, at in enumerate(told.positions) if at is not None]
-    assert durable
+    assert len({partition_of(entries[number].key, 4) for number in durable}) == 3
+    assert sorted([*durable, *told.unknown]) == list(range(40))
     for number in durable:
         at = told.positions[number]
         assert isinstance(at, Position)

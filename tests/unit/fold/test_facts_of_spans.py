@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from ledger.state import LIFE, fact_key
 from schemas.decisions import CompactionGranted, CompactionJudged, CompactionRefused, EvictionGranted, RecordRejected
 from schemas.records import ManifestRecorded
 from tests.support.given import evict, expired, given, manifest, observed, opened, request, span, summary, tombstone
@@ -77,14 +78,26 @@ def test_c2_fact_that_becomes_known_after_its_span_left_has_no_carrier() -> None
 
 def test_p9_tombstone_resolves_the_alerts_of_its_fact_and_no_other() -> None:
     """P9, P4: the event resolves what was lost, exactly the named fact, in every session of the scope."""
-    child = [
-        opened("s1/a"),
-        span(1, "n:40", session="s1/a"),
-        observed("r1", None, turn=1, session="s1/a", summary_state="missing"),
-    ]
+    child = [opened("s1/a"), span(1, "n:40", session="s1/a"), summary("m2", "x", session="s1/a")]
+    child += [observed("r1", "m2", turn=1, session="s1/a")]
     records = [opened(), span(1, "n:40 n:7"), summary("m1", "x"), observed("r1", "m1", turn=1), *child]
-    scenario = given(*records).when(tombstone(F40))
-    scenario.then_alerts("-fact_lost").then_alert("-fact_lost", subject=f"{F40}@s1")
+    scenario = given(*records).when(tombstone(F40)).then_alerts("-fact_lost", "-fact_lost")
+    scenario.then_alert("-fact_lost", subject=f"{F40}@s1").then_alert("-fact_lost", subject=f"{F40}@s1/a")
+
+
+def test_p9_alert_resolves_once() -> None:
+    """P9: what was stated again is resolved; a tombstone has nothing left to resolve."""
+    records = [opened(), span(1, "n:40"), summary("m1", "x"), observed("r1", "m1", turn=1)]
+    scenario = given(*records).when(span(2, "n:40")).then_alerts("-fact_lost")
+    scenario.when(tombstone(F40)).then_alerts()
+
+
+def test_c5_every_step_in_the_life_of_a_fact_is_kept() -> None:
+    """C5: two steps without any output or carrier between them stand side by side."""
+    records = [opened(store="ledger"), span(1, "n:40"), summary("m1", "n:40"), observed("r1", "m1", turn=1)]
+    scenario = given(*records, tombstone(F40), tombstone(F40, occurrence="2"), span(2, "n:40"))
+    steps = [row.step for _, row in scenario.fold.rows.walk(LIFE, fact_key(F40))]
+    assert steps == ["carried", "tombstoned", "tombstoned"]
 
 
 def test_c4_tombstoned_fact_may_go_and_its_loss_is_silent() -> None:

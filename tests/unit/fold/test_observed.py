@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ledger.state import LIFE, LOST, ROUND
+from schemas.codec import decode_decision, encode
 from schemas.decisions import CompactionGranted, CompactionJudged, CompactionRefused
 from schemas.records import SpanRange
-from tests.support.given import Scenario, given, observed, opened, request, span, summary
+from tests.support.given import Fold, Scenario, given, observed, opened, request, span, summary
 from tests.support.toy_facts import toy_id
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -252,3 +253,40 @@ def test_compaction_refused_and_then_done_anyway_is_judged() -> None:
     records = [opened(), span(1, "n:40"), summary("m1", "x")]
     scenario = given(*records).when(request("q1", "m1", 1)).then_decision(CompactionRefused).then_alerts()
     scenario.when(observed("r1", "m1", turn=1)).then_decision(CompactionJudged, verdict="violated").then_alerts("+fact_lost")
+
+
+def test_decision_on_a_very_long_round_fits_a_log_entry() -> None:
+    """Design section 5: outcomes per fact included, a decision must fit a log entry whatever a round dropped."""
+    session = "0f8fad5b-d9cb-469f-a165-70867728950e"
+    spans = [
+        span(number, f"n:{number} i:host{number}", session=session, scope=session, tokens=1)
+        for number in range(10**12, 10**12 + 3000)
+    ]
+    fold = Fold(recount=False).take(
+        [opened(session, scope=session), *spans, summary("m1", "x", session=session, scope=session)]
+    )
+    fold.take([observed("r1", "m1", turn=10**12 + 3000, session=session, scope=session)])
+    decision = decode_decision(fold.outputs[0][1])
+    assert isinstance(decision, CompactionJudged)
+    assert decision.evidence_total == 6000
+    assert len(encode(decision)) < 120_000
+    rows = fold.rows.all(ROUND).values()
+    assert [(row.dropped, row.lost) for row in rows] == [(6000, 6000)]
+
+
+def test_letters_of_a_run_of_spans_find_their_spans() -> None:
+    """C5: spans without facts, kept ones in between and ones that were superseded: each fact has its own outcome."""
+    texts = {1: "n:1", 2: "", 3: "n:3 n:4", 4: "n:5", 5: "n:6 n:7"}
+    spans = [span(number, text) for number, text in texts.items()]
+    records = [opened(), *spans, summary("m1", "=n:1 *n:3 -n:4 n:6")]
+    scenario = given(*records).when(observed("r1", "m1", turn=5, kept=(4,)))
+    (row,) = scenario.fold.rows.all(ROUND).values()
+    assert (row.dropped, row.survived, row.lost) == (5, 2, 3)
+    told = {item.fact: item.outcome for item in scenario.decision.evidence}
+    assert told == {toy_id("n:3", "s1"): "changed", toy_id("n:4", "s1"): "inverted", toy_id("n:7", "s1"): "missing"}
+    lost = {alert.evidence[0].fact: (alert.kind, alert.evidence[0].outcome) for alert in scenario.alerts if alert.evidence}
+    assert lost == {
+        toy_id("n:3", "s1"): ("fact_lost", "changed"),
+        toy_id("n:4", "s1"): ("fact_inverted", "inverted"),
+        toy_id("n:7", "s1"): ("fact_lost", "missing"),
+    }

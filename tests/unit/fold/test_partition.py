@@ -10,6 +10,7 @@ import pytest
 
 from consumers.carrier_index import ROWS, CarrierIndex, StoredRows
 from consumers.partition import Partition
+from ledger import faults
 from ledger.adapters.memory_log import MemoryLog
 from ledger.errors import IndexDamaged, IntegrityError, LogDamaged, UnknownRecordType
 from ledger.log import ALERTS, DECISIONS, EVENTS, Entry, NewEntry, partition_of
@@ -17,7 +18,7 @@ from ledger.state import SCOPE, SPAN
 from schemas.codec import decode_alert, decode_decision, encode
 from schemas.decisions import CompactionRefused, RecordRejected
 from schemas.ids import Position
-from tests.support.folding import entries, fold_all, index_directory, published
+from tests.support.folding import ends, entries, fold_all, index_directory, published
 from tests.support.given import opened, request, span, summary
 
 pytestmark = pytest.mark.usefixtures("toy")
@@ -223,3 +224,48 @@ def test_fault_of_lmdb_while_reading_a_row_is_a_fault_of_the_store(tmp_path: Pat
     with pytest.raises(IndexDamaged):
         rows.get(SPAN, b"x")
     index.close()
+
+
+@pytest.mark.parametrize("point", ["publish.before", "publish.after", "index.commit.after"])
+async def test_p9_outputs_of_a_life_that_ended_in_between_are_published_once(tmp_path: Path, point: str) -> None:
+    """P9: on take-over the fold reads what is on record and publishes only what is missing."""
+    log = await _log_with(opened(), span(1, "n:40"), span(1, "n:41"), summary("m1", "x"), request("q1", "m1", 1))
+    faults.arm(f"{point}:1:error")
+    try:
+        with pytest.raises(OSError, match=point):
+            await fold_all(log, tmp_path)
+    finally:
+        faults.arm("")
+    await fold_all(log, tmp_path)
+    found = await published(log)
+    assert sum((await ends(log)).values()) == len(found["s1"]) == 3
+
+
+async def test_p9_after_a_failed_send_nothing_later_is_sent_until_it_succeeds(tmp_path: Path) -> None:
+    """P9: outputs go out in order."""
+    log = await _log_with(opened(), span(1, "n:40"), span(1, "n:41"))
+    faults.arm("publish.before:1:error")
+    try:
+        with Folding(log, tmp_path) as folding:
+            with pytest.raises(OSError, match=r"publish\.before"):
+                await folding.partition.catch_up()
+            await log.append(EVENTS, entries([span(2, "n:7"), span(2, "n:8")]))
+            await folding.partition.catch_up()
+    finally:
+        faults.arm("")
+    assert len((await published(log))["s1"]) == 4
+
+
+async def test_p8_chain_binds_every_entry_before_it(tmp_path: Path) -> None:
+    """P8: two prefixes that end alike and differ before have different chains; the same prefix has one, however it is cut."""
+    chains = []
+    for place, first in (("a", "n:40"), ("b", "n:41"), ("c", "n:40")):
+        log = await _log_with(opened(), span(1, first))
+        if place == "c":
+            await fold_all(log, tmp_path / place)
+        await log.append(EVENTS, entries([span(2, "n:7")]))
+        with Folding(log, tmp_path / place) as folding:
+            await folding.partition.catch_up()
+            with folding.index.snapshot() as snapshot:
+                chains.append(snapshot.chain)
+    assert chains[0] == chains[2] != chains[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ledger.state import ROUND
 from schemas.decisions import (
     CompactionGranted,
     CompactionJudged,
@@ -29,7 +30,7 @@ from tests.support.given import (
     summary,
     withdrawn,
 )
-from tests.support.toy_facts import toy_id
+from tests.support.toy_facts import extract, toy_id
 
 pytestmark = pytest.mark.usefixtures("toy")
 
@@ -104,6 +105,10 @@ def test_observed_as_applied_drops_on_purpose_what_the_grant_named() -> None:
     records = [opened(), span(1, "n:40 n:7"), summary("m1", "n:40"), request("q1", "m1", 1, tombstones=(fact,))]
     scenario = given(*records).when(observed("r1", "m1", turn=1))
     scenario.then_decision(CompactionJudged, verdict="held", evidence_total=0).then_alerts()
+    later = [span(2, "i:host"), summary("m2", "i:host", covers_summaries=("m1",))]
+    dropped = request("q2", "m2", 2, tombstones=(toy_id("n:40", "s1"),))
+    scenario.given(*later, dropped).when(observed("r2", "m2", turn=2))
+    scenario.then_decision(CompactionJudged, verdict="held", evidence_total=0).then_alerts()
 
 
 def test_p5_pending_compaction_counts_as_gone_for_an_index_eviction() -> None:
@@ -166,6 +171,22 @@ def test_eviction_applied_late_spares_what_came_back() -> None:
     scenario.when(evict("e2", 1)).then_decision(EvictionRefused, reason="last_carrier")
 
 
+def test_eviction_applied_late_spares_what_another_grant_waits_for() -> None:
+    """P5: an entry that went, came back and is pending again belongs to its new grant."""
+    records = [
+        opened(store="ledger"),
+        span(1, "n:40"),
+        span(2, "n:7"),
+        evict("e1", 1, 2),
+        expired("x1", 1),
+        entry(1),
+        evict("e2", 1),
+    ]
+    scenario = given(*records, evicted("e1")).when(withdrawn("e2")).then_no_decision()
+    scenario.when(evict("e3", 1)).then_decision(EvictionGranted)
+    scenario.when(evict("e4", 2)).then_decision(EvictionRefused, reason="not_recorded")
+
+
 def test_requests_of_two_sessions_may_share_an_id() -> None:
     """Contracts section 1: a request id is unique in its session."""
     records = [opened(store="ledger"), opened("s1/a"), span(1, "n:40"), span(1, "n:7", session="s1/a")]
@@ -176,9 +197,28 @@ def test_requests_of_two_sessions_may_share_an_id() -> None:
 
 def test_manifest_that_arrives_while_its_span_is_leaving_is_not_lost_sight_of() -> None:
     """C2: a newer extractor adds a fact to a span under a pending grant; nothing measured it, so its fate is unknown."""
-    records = [opened(), span(1, "n:40"), summary("m1", "n:40"), request("q1", "m1", 1)]
-    scenario = given(*records, manifest(1, "n:40", extractor="x2")).when(applied("q1", "n:40")).then_alerts()
-    assert scenario.fold.scope.compactions == 1
+    older = extract("n:40", "user", scope_key="s1")
+    records = [opened(), span(1, "n:40 n:7", manifest=older), summary("m1", "n:40"), request("q1", "m1", 1)]
+    scenario = given(*records, manifest(1, "n:40 n:7", extractor="x2")).when(applied("q1", "n:40")).then_alerts()
+    (row,) = scenario.fold.rows.all(ROUND).values()
+    assert (row.dropped, row.survived, row.unknown) == (2, 1, 1)
+    late = given(*records, manifest(1, "n:40 n:7", extractor="x2"), withdrawn("q1")).when(request("q2", "m1", 1))
+    late.then_decision(CompactionRefused, evidence_total=1)
+
+
+def test_known_outcome_of_a_fact_outweighs_that_of_a_late_manifest() -> None:
+    """C2: two spans leave together, one measured with the fact and one that is said to hold it only later."""
+    older = extract("n:7", "user", scope_key="s1")
+    records = [
+        opened(),
+        span(1, "n:7 n:40", manifest=older),
+        span(2, "n:40"),
+        summary("m1", "n:40 n:7"),
+        request("q1", "m1", 1, 2),
+    ]
+    scenario = given(*records, manifest(1, "n:7 n:40", extractor="x2")).when(applied("q1", "n:40 n:7"))
+    (row,) = scenario.fold.rows.all(ROUND).values()
+    assert (row.dropped, row.survived, row.unknown) == (2, 2, 0)
 
 
 def test_manifest_that_arrives_while_its_entry_is_leaving_counts_as_leaving() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from schemas.decisions import CompactionGranted, CompactionRefused, RecordRejected, WouldPass
+from schemas.records import Candidate
 from tests.support.given import (
     applied,
     declared,
@@ -233,6 +235,10 @@ def test_i4_spans_and_summaries_of_another_session_are_not_its_own() -> None:
     scenario = given(opened(), *other, span(1, "n:7"), summary("m1", "n:40 n:7"))
     scenario.when(request("q1", "m1", 1, session="s1/a")).then_decision(CompactionRefused, reason="summary_not_recorded:m1")
     scenario.when(request("q2", "m2", 1)).then_decision(CompactionRefused, reason="summary_not_recorded:m2")
+    foreign = msgspec.structs.replace(request("q3", "m1", 1), evictions=(Candidate(span="s1/a:1"),))
+    scenario.when(foreign).then_decision(
+        CompactionRefused, reason="not_in_window", would_pass=WouldPass(skip_spans=("s1/a:1",))
+    )
 
 
 def test_i3_summary_is_used_once() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ledger.state import LIFE, fact_key
 from schemas.decisions import (
     EvictionGranted,
     EvictionJudged,
@@ -13,7 +14,7 @@ from schemas.decisions import (
     RecordRejected,
     WouldPass,
 )
-from schemas.records import AnyRecord, IndexRechunked
+from schemas.records import AnyRecord, EvictionObserved, IndexRechunked
 from tests.support.given import (
     closed,
     declared,
@@ -200,6 +201,8 @@ def test_p9_sub_agents_record_in_the_ledgers_own_store_clears_the_parents_alert(
     ("asked", "reason"),
     [
         (write("w1", "put", key="m1", claims_kind="raw", text_sha256=sha256("x")), "summary_is_not_raw"),
+        (write("w1", "put", key="new", claims_kind="raw", text_sha256=sha256("x")), "summary_is_not_raw"),
+        (write("w1", "put", key="s1:1", claims_kind="raw", text_sha256=sha256("x")), "summary_is_not_raw"),
         (write("w1", "put", key="s1:1", claims_kind="raw", text_sha256=sha256("other")), "rewrites_indexed_raw_span"),
         (write("w1", "put", key="s1:1", claims_kind="summary", text_sha256=sha256("other")), "rewrites_indexed_raw_span"),
         (write("w1", "rechunk", replaces=("m1", "s1:1"), into=("c1",)), "rewrites_indexed_raw_span"),
@@ -257,3 +260,26 @@ def test_entry_of_what_was_never_recorded_is_rejected() -> None:
     given(opened()).when(entry(7)).then_decision(RecordRejected, reason="span_not_recorded")
     given(opened()).when(externalised(7, "n:40")).then_decision(RecordRejected, reason="span_not_recorded")
     given(opened(), summary("m1", "x")).when(entry("m1")).then_no_decision()
+
+
+def test_c5_fact_that_goes_with_two_entries_is_lost_once() -> None:
+    """C5: entries of two sessions go together: one step in the fact's life for each session that needs it."""
+    child = [opened("s1/a"), outside(1, "n:40", session="s1/a")]
+    records = [ledger(), outside(1, "n:40"), *child]
+    names = (span_name(1), span_name(1, "s1/a"))
+    both = record(EvictionObserved, "x1", spans=names, policy="ttl", occurrence="x1")
+    scenario = given(*records).when(both).then_alerts("+last_carrier_evicted", "+last_carrier_evicted")
+    steps = [(row.step, row.session) for _, row in scenario.fold.rows.walk(LIFE, fact_key(F40))]
+    assert steps == [("evicted", "s1"), ("evicted", "s1/a")]
+    again = given(*records, span(2, "n:40"), span(2, "n:40", session="s1/a")).when(both).then_alerts()
+    assert [row.step for _, row in again.fold.rows.walk(LIFE, fact_key(F40))] == []
+    mixed = [
+        ledger(),
+        outside(1, "n:40"),
+        opened("s1/a"),
+        span(1, "n:40", session="s1/a"),
+        observed("r", None, turn=1, session="s1/a"),
+    ]
+    scenario = given(*mixed).when(both)
+    steps = [(row.step, row.session) for _, row in scenario.fold.rows.walk(LIFE, fact_key(F40)) if row.step == "evicted"]
+    assert steps == [("evicted", "s1"), ("evicted", "s1/a")]

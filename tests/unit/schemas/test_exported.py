@@ -71,7 +71,7 @@ def changed(change: str) -> list[str]:
         case "type changed":
             tick["properties"]["due_ms"] = {"type": "string"}
         case "type widened":
-            tick["properties"]["due_ms"] = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
+            tick["properties"]["due_ms"] = {"anyOf": [tick["properties"]["due_ms"], {"type": "null"}]}
         case "default changed":
             span["properties"]["in_window"]["default"] = False
         case "choice removed":

@@ -17,9 +17,13 @@ def nothing_found(text: str, role: str, *, scope_key: str) -> Manifest:
 
 
 def maker(
-    *, mask: Callable[[str], str] = lambda text: text, extract: Callable[..., Manifest] = nothing_found, path: str = "t.jsonl"
+    *,
+    mask: Callable[[str], str] = lambda text: text,
+    extract: Callable[..., Manifest] = nothing_found,
+    path: str = "t.jsonl",
+    may_grow: bool = False,
 ) -> RecordMaker:
-    return RecordMaker(mask=mask, extract=extract, rules_version="r1", publisher="test", path=path)
+    return RecordMaker(mask=mask, extract=extract, rules_version="r1", publisher="test", path=path, may_grow=may_grow)
 
 
 def records(items: Iterable[Item], **options: object) -> list[AnyRecord]:
