@@ -21,7 +21,8 @@ DEAD_LETTERS = f"{EVENTS}.dlq"
 
 DEAD_LETTERS_RETENTION_MS = 90 * 86_400_000
 """Longer than anybody takes to look, and finite: the decision that rejects them stays, and so do their bytes in the events
-topic."""
+topic.
+"""
 
 DAY_MS = 86_400_000
 Weight = Literal["incident", "fault", "warning"]

@@ -25,7 +25,8 @@ Security = Mapping[str, Any]
 
 TIMEOUT_S = 30.0
 """How long a call tries before it gives up. A broker restart takes 4 to 15 s; a caller at a terminal does not wait much
-longer."""
+longer.
+"""
 
 REPLICATION = 3
 """Copies of a record where there are brokers enough: one may fail while another is being replaced."""

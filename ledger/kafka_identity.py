@@ -38,7 +38,8 @@ TOPIC_CONFIG: Mapping[str, str] = {
     "unclean.leader.election.enable": "false",
 }
 """What the promises rest on: nothing is removed or rewritten, the largest entry fits, an elected leader has every acknowledged
-record."""
+record.
+"""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from typing import Any
 from aiokafka.errors import KafkaError
 from aiokafka.record.memory_records import MemoryRecords
 
-from ledger.errors import LogClosed, LogDamaged
+from ledger.errors import LogDamaged
 from ledger.kafka_connection import (
     EARLIEST,
     INCONSISTENT_TOPIC_ID,
@@ -26,6 +26,7 @@ from ledger.kafka_connection import (
 )
 from ledger.kafka_envelope import unwrap
 from ledger.kafka_protocol import Fetched, Wanted
+from ledger.kafka_waiting import Watch
 from ledger.log import Entry
 from schemas.ids import Position
 
@@ -35,16 +36,9 @@ FETCH_BYTES = 4 << 20
 FETCH_BYTES_LEAST = 1
 """What a read of a single entry asks for: a broker then sends one batch, whatever its size."""
 
-WAIT_FETCH_BYTES = 64 << 10
-WAIT_MS = 500
-"""How long a broker holds a fetch that waits for new records, and what it may bring. Longer keeps more sockets busy for
-nothing."""
-
-WAIT_LANES = 4
-"""Connections to a node on which fetches may wait at the same time; a fetch that waits holds up all others on its
-connection."""
-
 READ_LANE = 0
+"""The connection for reads; those that wait have others."""
+
 SETTLE_S = 5.0
 """After a change of leader a partition's end may lag for a moment; what is still short after this time has lost records."""
 
@@ -128,7 +122,7 @@ class KafkaReader:
         self._suspect = suspect
         self._kept: dict[tuple[str, int], _Fetch] = {}
         self._ends: dict[tuple[str, int], int] = {}
-        self._watch = _Watch(self)
+        self._watch = Watch(self)
 
     async def read(self, topic: str, partition: int, offset: int, max_entries: int, max_bytes: int) -> list[Entry]:
         """Entries from `offset` on, at least one if there is one. Raises `LogDamaged`, `LogUnavailable`, `LogClosed`."""
@@ -193,9 +187,9 @@ class KafkaReader:
         """The node to ask. Raises `Again`."""
         return self._connection.leader(self._names[topic], partition)
 
-    async def fetch_waiting(self, node: int, wanted: list[Wanted], lane: int) -> list[tuple[str, Fetched]]:
-        """A fetch that a broker answers once one of the partitions has a record, or after `WAIT_MS`. One attempt."""
-        answers = await self._connection.fetch(node, wanted, lane=lane, max_wait_ms=WAIT_MS, max_bytes=FETCH_BYTES)
+    async def fetch_waiting(self, node: int, wanted: list[Wanted], lane: int, wait_ms: int) -> list[tuple[str, Fetched]]:
+        """A fetch that a broker answers once one of the partitions has a record, or after `wait_ms`. One attempt."""
+        answers = await self._connection.fetch(node, wanted, lane=lane, max_wait_ms=wait_ms, max_bytes=FETCH_BYTES)
         return [(self._topics.get(answer.topic_id, ""), answer) for answer in answers]
 
     async def _fetch(self, topic: str, partition: int, offset: int, size: int) -> _Fetch | None:
@@ -260,123 +254,3 @@ class KafkaReader:
             f"{topic}/{partition}: the first {start} records were removed",
             hint="Set retention.ms=-1 and retention.bytes=-1, and restore the topic. Check: cledger topics verify",
         )
-
-
-class _Waiter:
-    """Somebody who waits for the entry at an offset."""
-
-    def __init__(self, topic: str, partition: int, offset: int) -> None:
-        self.topic, self.partition, self.offset = topic, partition, offset
-        self.arrived: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-
-
-class _Watch:
-    """Waits for records of many partitions with few requests: each fetch that waits stands for all who came since the last."""
-
-    def __init__(self, reader: KafkaReader) -> None:
-        self._reader = reader
-        self._new: list[_Waiter] = []
-        self._free = list(range(READ_LANE + 1, READ_LANE + 1 + WAIT_LANES))
-        self._polls: set[asyncio.Task[None]] = set()
-        self._starting = False
-        self._closed = False
-
-    async def wait_for(self, topic: str, partition: int, offset: int, timeout_s: float) -> bool:
-        if self._closed:
-            raise LogClosed("the log was closed")
-        waiter = _Waiter(topic, partition, offset)
-        self._new.append(waiter)
-        if not self._starting:
-            self._starting = True
-            asyncio.get_running_loop().call_soon(self._start)
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await waiter.arrived
-        except TimeoutError:
-            return False
-        finally:
-            waiter.arrived.cancel()
-
-    async def close(self) -> None:
-        self._closed = True
-        for task in self._polls:
-            task.cancel()
-        if self._polls:
-            await asyncio.wait(self._polls)
-        self._fail(self._new, LogClosed("the log was closed"))
-
-    def _start(self) -> None:
-        """One more fetch for all who wait without one, if a connection is free; else the next that returns takes them along."""
-        self._starting = False
-        waiters = [waiter for waiter in self._new if not waiter.arrived.done()]
-        self._new = []
-        if not waiters or self._closed or not self._free:
-            self._new = waiters
-        else:
-            lane = self._free.pop()
-            task = asyncio.create_task(self._poll(lane, waiters))
-            self._polls.add(task)
-            task.add_done_callback(self._polls.discard)
-
-    async def _poll(self, lane: int, waiters: list[_Waiter]) -> None:
-        try:
-            await self._poll_once(lane, waiters)
-        except Exception as error:  # noqa: BLE001  whatever it was, those who wait must learn of it
-            self._fail(waiters, error)
-        except asyncio.CancelledError:
-            self._fail(waiters, LogClosed("the log was closed"))
-            raise
-        finally:
-            self._free.append(lane)
-            self._new += [waiter for waiter in waiters if not waiter.arrived.done()]
-            self._start()
-
-    async def _poll_once(self, lane: int, waiters: list[_Waiter]) -> None:
-        """Ask each node that leads one of the partitions; the first record ends the round on its node."""
-        lowest: dict[tuple[str, int], int] = {}
-        for waiter in waiters:
-            place = (waiter.topic, waiter.partition)
-            lowest[place] = min(waiter.offset, lowest.get(place, waiter.offset))
-        by_node: dict[int, list[tuple[str, int]]] = {}
-        try:
-            for topic, partition in lowest:
-                by_node.setdefault(self._reader.leader(topic, partition), []).append((topic, partition))
-            rounds = [self._ask(lane, node, places, lowest, waiters) for node, places in by_node.items()]
-            await asyncio.gather(*rounds)
-        except (KafkaError, OSError, Again):
-            await self._look_up(waiters)
-
-    async def _ask(
-        self, lane: int, node: int, places: list[tuple[str, int]], lowest: dict[tuple[str, int], int], waiters: list[_Waiter]
-    ) -> None:
-        wanted = [self._reader.wanted(*place, lowest[place], WAIT_FETCH_BYTES) for place in places]
-        for topic, answer in await self._reader.fetch_waiting(node, wanted, lane):
-            place = (topic, answer.partition)
-            offset = lowest[place]
-            if (
-                answer.error == OFFSET_OUT_OF_RANGE
-            ):  # somebody waits for what is further ahead: look, and do not ask at once again
-                await self._look_up([waiter for waiter in waiters if (waiter.topic, waiter.partition) == place])
-                await asyncio.sleep(WAIT_MS / 10_000)
-                continue
-            fetch = await self._reader.took(topic, answer, offset)
-            if fetch is not None:
-                self._reader.offer(fetch)
-            self._tell(place, waiters, answer.end)
-
-    async def _look_up(self, waiters: list[_Waiter]) -> None:
-        """Ask for the ends instead, which insists until a broker answers."""
-        for place in {(waiter.topic, waiter.partition): None for waiter in waiters}:
-            self._tell(place, waiters, await self._reader.end(*place))
-
-    @staticmethod
-    def _tell(place: tuple[str, int], waiters: list[_Waiter], end: int) -> None:
-        for waiter in waiters:
-            if (waiter.topic, waiter.partition) == place and waiter.offset < end and not waiter.arrived.done():
-                waiter.arrived.set_result(True)
-
-    @staticmethod
-    def _fail(waiters: list[_Waiter], error: Exception) -> None:
-        for waiter in waiters:
-            if not waiter.arrived.done():
-                waiter.arrived.set_exception(error)

@@ -31,7 +31,8 @@ at 0.35, gzip 21 % at 0.17, the broker's share of the work included.
 
 BATCH_BYTES = 512 << 10
 """Bytes a batch before compression. Larger ones hold up the event loop while they are packed; smaller ones pay more round
-trips."""
+trips.
+"""
 
 MESSAGE_BYTES_MAX = VALUE_BYTES_MAX + HEADERS_BYTES_MAX + KEY_BYTES_MAX + (32 << 10)
 """Largest batch in bytes that a ledger topic must take (`max.message.bytes`): the largest entry, its envelope and framing."""

@@ -83,7 +83,9 @@ def on_eviction_applied(fx: Effects, record: EvictionApplied) -> str:
 
 
 def on_eviction_judged(fx: Effects, decision: EvictionJudged) -> None:
-    """Entries that are gone already: C1 alerts for each fact whose last carrier went, and such a store is no lossless fallback."""
+    """Entries that are gone already: C1 alerts for each fact whose last carrier went, and such a store is no lossless
+    fallback.
+    """
     if decision.verdict == "violated":
         fx.degrade("last_carrier_evicted")
     _remove_entries(fx, needed_session(fx, decision.session), decision.spans, decision.request)

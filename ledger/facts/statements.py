@@ -191,7 +191,7 @@ def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool)
         )
     ):
         return "instruction", ""
-    if content >= 2 and words >= 1 and _says_something(clause, sentence, content, role) and not (
+    if content >= 2 and words >= 1 and _says_something(clause, sentence, content, role == "user" or len(builder.text) <= SMALL_CHARS) and not (
         (builder.long or (role == "user" and len(builder.text) > LONG_CHARS)) and not _full(clause)
     ):
         return "narrative", ""
@@ -262,13 +262,13 @@ def _substantial(clause: Clause, builder: Builder, words: int) -> bool:
     return predicate or (words >= 4 and (not builder.long or bool(clause.flags & lx.NONE)))
 
 
-def _says_something(clause: Clause, sentence: Sentence, content: int, role: Role) -> bool:
+def _says_something(clause: Clause, sentence: Sentence, content: int, reported: bool) -> bool:
     """A fragment (`the current behavior`) is no statement: it needs a predicate, a name, a value or some length."""
     if clause.tokens[0].tags & lx.SUB and content < 4:
         return False
     if content >= 4 or clause.flags & _SAYS or (clause.tokens[0].tags & lx.VERB and content >= 3) or clause.lead:
         return True
-    return sentence.language.code != "en" or (role == "user" and any(token.name or token.kind != "w" for token in clause.content))
+    return sentence.language.code != "en" or (reported and any(token.name or token.kind != "w" for token in clause.content))
 
 
 def _labels_only(clause: Clause) -> bool:

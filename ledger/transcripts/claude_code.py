@@ -12,13 +12,12 @@ Microcompactions clear tool results without a summary and are no round; `summary
 
 from __future__ import annotations
 
-from ledger.transcripts.claude_rounds import HELD_ITEMS_MAX, Chain, Told
+from ledger.transcripts.claude_rounds import Chain, Told
 from ledger.transcripts.claude_shapes import AgentLine, AgentProgress, Line, MessageBody, attachment_text, is_hollow, pieces_of
 from ledger.transcripts.formats import Fields, Format, text_field
 from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import (
-    INSPECTED_ROLES,
     Conflict,
     Duplicate,
     Item,
@@ -29,11 +28,14 @@ from ledger.transcripts.model import (
     time_ms,
     tokens_of,
 )
-from ledger.transcripts.texts import Body, Call, Piece, fingerprint, result_text, summary_state, text_of
+from ledger.transcripts.texts import Block, Body, Call, Piece, fingerprint, summary_state, text_of
 from ledger.transcripts.window import Live
 from schemas.records import Role
 
 READ_TYPES = frozenset({"user", "assistant", "system", "attachment"})
+NO_BLOCK = Block()
+"""Stands for the only block of a message that has none, or several."""
+
 SYNTHETIC = "<synthetic>"
 """The model of a message that the runtime wrote in the assistant's role."""
 
@@ -54,7 +56,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
         self._chains: dict[str, Chain] = {}
         self._seen: dict[str, int] = {}
         self._boundaries: set[str] = set()
-        self._responses: dict[str, list[int]] = {}
+        self._responses: dict[str, tuple[int, ...]] = {}
         self._session: str | None = None
         self._main: Chain | None = None
         self._version: str | None = None
@@ -134,8 +136,8 @@ class ClaudeCodeReader(JsonlReader[Line]):
         content = message.content
         if isinstance(content, list) and len(content) == 1 and content[0].type == "tool_result" and not value.isMeta:
             # Nearly all lines in the user's role are this, and nothing else needs to be done for them.
-            text = result_text(content[0].content)
-            if text and not text.isspace():
+            text = content[0].content
+            if isinstance(text, str) and text and not text.isspace():
                 self._record(chain, value, "tool", text, (), hash(("tool", text)), at, out)
                 return
         self._message(chain, value, pieces_of(content, assistant=False, injected=value.isMeta is True), at, out)
@@ -145,11 +147,16 @@ class ClaudeCodeReader(JsonlReader[Line]):
         if value.isApiErrorMessage or message.model == SYNTHETIC:
             self._message(chain, value, pieces_of(content, assistant=True, injected=True), at, out)
             return
-        if isinstance(content, list) and len(content) == 1 and content[0].type == "tool_use":
-            call = Call(content[0].name or "tool", content[0].input)
+        block = content[0] if isinstance(content, list) and len(content) == 1 else NO_BLOCK
+        if block.type == "tool_use":
+            call = Call(block.name or "tool", bytes(block.input))
             if not call.is_utf8():
                 self._lines.report(at, "invalid_utf8")
-            added = self._record(chain, value, "tool", call, (call,), call.fingerprint(), at, out) is not None
+            digest = call.fingerprint()
+            added = self._record(chain, value, "tool", call, (call,), digest, at, out, model=message.model or "") is not None
+        elif block.type == "text" and block.text and not block.text.isspace():
+            text, digest = block.text, hash(("assistant", block.text))
+            added = self._record(chain, value, "assistant", text, (), digest, at, out, model=message.model or "") is not None
         else:
             added = self._message(chain, value, pieces_of(content, assistant=True, injected=False), at, out)
         usage = message.usage
@@ -171,10 +178,11 @@ class ClaudeCodeReader(JsonlReader[Line]):
             return known == EMPTY
         self._check_calls(pieces, at)
         role, body, calls = pieces[0]
-        entry = self._record(chain, value, role, body, calls, fingerprint(pieces), at, out, more=len(pieces) > 1)
+        model, more = model_of(value), len(pieces) > 1
+        entry = self._record(chain, value, role, body, calls, fingerprint(pieces), at, out, model=model, more=more)
         if entry is None:
             return False
-        sink, model = chain.sink(out), model_of(value)
+        sink = chain.sink(out)
         for role, body, calls in pieces[1:]:
             key = f"{entry.native}.{len(entry.keys)}"
             sink.append(Message(chain.session, key, role, body, at, chain.turn, False, value.timestamp, model, calls))
@@ -192,6 +200,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
         at: PhysicalLine,
         out: list[Item],
         *,
+        model: str = "",
         more: bool = False,
     ) -> Live | None:
         """Add the first piece of an entry, the speaker's own text where there is any, unless it is a further copy.
@@ -199,7 +208,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
         Texts that share a response's id are one message. `more` pieces will follow.
         """
         uuid = value.uuid
-        counts = role in INSPECTED_ROLES
+        counts = role == "user" or role == "assistant"
         if uuid is None:
             chain.unnamed += 1
             uuid = f"entry-{chain.unnamed}"
@@ -209,25 +218,23 @@ class ClaudeCodeReader(JsonlReader[Line]):
                 self._again(chain, uuid, known == digest, counts, at, out)
                 return None
             self._seen[uuid] = digest
-        if role == "assistant" and value.message is not None and value.message.id is not None:
-            told = self._responses.get(value.message.id)
+        if role == "assistant" and value.message is not None and (response := value.message.id) is not None:
+            told = self._responses.get(response)
             if told is None:
-                self._responses[value.message.id] = [digest]
+                self._responses[response] = (digest,)
             elif digest in told:
                 self._again(chain, uuid, True, True, at, out)
                 return None
             else:
-                told.append(digest)
+                self._responses[response] = (*told, digest)
                 counts = False
-        spoken = role != "system" or more
-        sink = out
-        if chain.pending is not None:
-            if spoken or len(chain.pending.held) >= HELD_ITEMS_MAX:
-                chain.close(out)
-            else:
-                sink = chain.pending.held
         chain.turn = turn = chain.turn + 1
-        sink.append(Message(chain.session, uuid, role, body, at, turn, counts, value.timestamp, model_of(value), calls))
+        spoken = role != "system" or more
+        said = Message(chain.session, uuid, role, body, at, turn, counts, value.timestamp, model, calls)
+        if chain.pending is None:
+            out.append(said)
+        else:
+            chain.behind_boundary(said, spoken, out)
         entry = Live(uuid, (uuid,), at.number, counts, spoken)
         chain.live.append(entry)
         return entry

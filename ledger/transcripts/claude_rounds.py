@@ -114,6 +114,14 @@ class Chain:
         out.append(done)
         out.extend(pending.held)
 
+    def behind_boundary(self, said: Item, spoken: bool, out: list[Item]) -> None:
+        """An item behind a boundary that waits: held where the runtime alone wrote it, else the end of the waiting."""
+        if self.pending is not None and not spoken and len(self.pending.held) < HELD_ITEMS_MAX:
+            self.pending.held.append(said)
+        else:
+            self.close(out)
+            out.append(said)
+
     def sink(self, out: list[Item]) -> list[Item]:
         """Where items go that stand behind a boundary that waits, or else `out`."""
         return out if self.pending is None else self.pending.held

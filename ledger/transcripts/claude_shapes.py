@@ -132,7 +132,7 @@ def pieces_of(content: Content, *, assistant: bool, injected: bool) -> list[Piec
     for block in content:
         kind = block.type
         if kind == "tool_use" or kind == "server_tool_use":
-            call = Call(block.name or "tool", block.input)
+            call = Call(block.name or "tool", bytes(block.input))
             calls.append(call)
             tools.append(("tool", call, (call,)))
         elif kind.endswith("tool_result"):

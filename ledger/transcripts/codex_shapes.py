@@ -140,7 +140,7 @@ def call_of(payload: Payload) -> Call:
     raw = payload.arguments
     if raw is NOTHING:
         raw = payload.input if payload.input is not NOTHING else payload.action
-    return Call(name, raw)
+    return Call(name, bytes(raw))
 
 
 def output_text(output: Result | msgspec.UnsetType) -> str:

@@ -144,7 +144,7 @@ class CopilotReader(JsonlReader[Line]):
         if kind == "tool.execution_start":
             if data.toolCallId is not None and data.toolCallId in self._calls:
                 return []
-            call = Call(data.toolName or "tool", data.arguments)
+            call = Call(data.toolName or "tool", bytes(data.arguments))
             return [("tool", call, (call,))]
         if kind == "tool.execution_complete":
             if data.result is None and data.error is None and data.success is None:
@@ -162,7 +162,7 @@ class CopilotReader(JsonlReader[Line]):
     def _spoken(self, text: str, data: Data) -> list[Piece]:
         calls: list[Call] = []
         for request in data.toolRequests or ():
-            calls.append(Call(request.name or "tool", request.arguments))
+            calls.append(Call(request.name or "tool", bytes(request.arguments)))
             if request.toolCallId is not None:
                 self._calls.add(request.toolCallId)
         tools: list[Piece] = [("tool", call, (call,)) for call in calls]

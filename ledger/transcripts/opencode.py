@@ -224,7 +224,7 @@ def _pieces(role: str, parts: list[Part]) -> list[Piece]:
             theirs = role != "assistant" and (part.synthetic is True or role != "user" or is_injected(part.text))
             (foreign if theirs else own).append(part.text)
         elif part.type == "tool" and part.state is not None:
-            call = Call(part.tool or "tool", part.state.input)
+            call = Call(part.tool or "tool", bytes(part.state.input))
             calls.append(call)
             tools.append(("tool", call, (call,)))
             output = part.state.output if isinstance(part.state.output, str) else part.state.error

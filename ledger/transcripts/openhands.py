@@ -191,7 +191,7 @@ def _sdk_pieces(value: Line) -> list[Piece]:
         arguments = value.action
         if isinstance(value.tool_call, dict) and isinstance(value.tool_call.get("arguments"), str):
             arguments = value.tool_call["arguments"]
-        call = Call(value.tool_name, msgspec.Raw(msgspec.json.encode(arguments)))
+        call = Call(value.tool_name, msgspec.json.encode(arguments))
         return _thought_and_call(_text(value.thought), call, by_user=False)
     for role, field in (("tool", value.observation), ("tool", value.error), ("system", value.system_prompt)):
         if text := _text(field):
@@ -204,14 +204,14 @@ def _thought_and_call(thought: str, call: Call, *, by_user: bool) -> list[Piece]
     return [("assistant", thought, (call,)), tool] if thought and not by_user else [tool]
 
 
-def _without_thought(raw: msgspec.Raw) -> msgspec.Raw:
+def _without_thought(raw: msgspec.Raw) -> bytes:
     """The arguments of a call; the thought beside it is recorded as the agent's text."""
     try:
         fields = _fields.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return raw
+        return bytes(raw)
     fields.pop("thought", None)
-    return msgspec.Raw(msgspec.json.encode(fields))
+    return msgspec.json.encode(fields)
 
 
 def _claims_line(fields: Fields) -> bool:

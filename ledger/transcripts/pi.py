@@ -259,7 +259,7 @@ def _spoken(content: str | list[PiBlock] | None) -> list[Piece]:
     """An assistant's own text as one piece, and a piece for each tool call."""
     if content is None or isinstance(content, str):
         return [("assistant", content, ())] if content and not content.isspace() else []
-    calls = tuple(Call(block.name or "tool", block.arguments) for block in content if block.type == "toolCall")
+    calls = tuple(Call(block.name or "tool", bytes(block.arguments)) for block in content if block.type == "toolCall")
     tools: list[Piece] = [("tool", call, (call,)) for call in calls]
     text = "\n\n".join(block.text for block in content if block.text and not block.text.isspace())
     return [("assistant", text, calls), *tools] if text else tools
@@ -269,7 +269,7 @@ def _command(message: Body) -> list[Piece]:
     """A command that the user ran, and what it printed."""
     pieces: list[Piece] = []
     if message.command and not message.excludeFromContext:
-        call = Call("bash", msgspec.Raw(msgspec.json.encode({"command": message.command})))
+        call = Call("bash", msgspec.json.encode({"command": message.command}))
         pieces.append(("tool", call, (call,)))
     if message.output and not message.output.isspace() and not message.excludeFromContext:
         pieces.append(("tool", message.output, ()))

@@ -104,22 +104,21 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     """A tool call: its name, and its arguments as they stand in the file. Most are never looked at closer."""
 
     name: str
-    raw: msgspec.Raw
+    raw: bytes
 
     @property
     def arguments(self) -> bytes:
         """The arguments; JSON inside a string is taken out of it."""
-        data = bytes(self.raw)
-        if data[:1] != b'"':
-            return data
+        if self.raw[:1] != b'"':
+            return self.raw
         try:
-            inner = _string.decode(data)
+            inner = _string.decode(self.raw)
             if inner.lstrip().startswith("{"):
                 _anything.decode(inner)
                 return inner.encode("utf-8", "replace")
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             pass
-        return data
+        return self.raw
 
     @property
     def text(self) -> str:
@@ -139,7 +138,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
             if raw is not _NONE:
                 try:
                     target = _string.decode(raw)
-                except msgspec.DecodeError:
+                except (msgspec.DecodeError, UnicodeError):
                     target = compact_json(bytes(raw))
                 first = target.strip().split("\n", 1)[0]
                 return f"{self.name} {first}"[:ACTION_CHARS_MAX]
@@ -147,23 +146,21 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
     def is_utf8(self) -> bool:
         """Are the arguments text? The decoder does not look into what it passes over."""
-        data = bytes(self.raw)
-        if data.isascii():
+        if self.raw.isascii():
             return True
         try:
-            str(data, "utf-8")
+            str(self.raw, "utf-8")
         except UnicodeDecodeError:
             return False
         return True
 
     def fingerprint(self) -> int:
-        """As `fingerprint` below, of the bytes in the file. A writer with blanks behind colons has one behind the first;
-        two writers who differ in other ways make a conflict of what might be a copy, which is the safe side.
+        """As `fingerprint` below, of the bytes in the file. A writer with blanks behind colons has one behind the first; two
+        writers who differ in other ways make a conflict of what might be a copy, which is the safe side.
         """
-        data = bytes(self.raw)
-        if data.find(b'": ', 0, LOOSE_BYTES) >= 0:
-            data = compact_json(data).encode("utf-8", "replace")
-        return hash((self.name, data))
+        if self.raw.find(b'": ', 0, LOOSE_BYTES) >= 0:
+            return hash((self.name, compact_json(self.raw).encode("utf-8", "replace")))
+        return hash((self.name, self.raw))
 
 
 Body = str | Call

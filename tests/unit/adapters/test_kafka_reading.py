@@ -1,5 +1,6 @@
 """What a fetch from Kafka brought, unpacked: the next record or a damage that is named, never something in between (L3,
-L10)."""
+L10).
+"""
 
 from __future__ import annotations
 
