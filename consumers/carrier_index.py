@@ -21,9 +21,9 @@ import msgspec
 from consumers.stored_values import StoredValues
 from ledger.errors import IndexBusy, IndexDamaged, IntegrityError, LedgerError, LogMissing
 from ledger.faults import declare, fault_point
-from ledger.lmdb_file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from ledger.log import ALERTS, DECISIONS, LogIdentity
 from ledger.state import Draft, R, Rows, Table
+from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from schemas.ids import digest
 
 FORMAT = 2

@@ -2,7 +2,7 @@
 
 LMDB checks the structure of its pages and not what stands in them, so a flipped bit in a row would be read as if it were the
 row. And a value that has pages of its own kills the reading process where its length is damaged (`INLINE_BYTES_MAX` in
-`ledger.lmdb_layout` says why), so long values are cut into pieces that fit into a page.
+`ledger.storage.layout` says why), so long values are cut into pieces that fit into a page.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import lmdb
 
 from ledger.errors import IndexDamaged
-from ledger.lmdb_layout import INLINE_BYTES_MAX
+from ledger.storage.layout import INLINE_BYTES_MAX
 from schemas.ids import digest
 
 CHECK_BYTES = 8

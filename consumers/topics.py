@@ -12,8 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from ledger.kafka_connection import REPLICATION
-from ledger.kafka_identity import IDENTITY, PARTITIONS, TOPIC_CONFIG
+from ledger.kafka.connection import REPLICATION
+from ledger.kafka.identity import IDENTITY, PARTITIONS, TOPIC_CONFIG
 from ledger.log import ALERTS, DECISIONS, EVENTS, TOPICS
 
 DEAD_LETTERS = f"{EVENTS}.dlq"

@@ -40,8 +40,8 @@ class LogClosed(LogUnavailable):
 class AppendUnfinished(LogUnavailable):
     """An append over a network ended before all of its entries were acknowledged (L8).
 
-    `positions` has for each entry where it stands, or None; `unknown` are the numbers of entries that were sent and not answered:
-    they may come to stand in the log.
+    `positions` has for each entry where it stands, or None; `unknown` are the numbers of entries that were sent and not
+    answered: they may come to stand in the log.
     """
 
     def __init__(self, message: str, *, positions: tuple[object, ...], unknown: tuple[int, ...], hint: str = "") -> None:

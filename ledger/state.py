@@ -49,8 +49,8 @@ class Shelf(msgspec.Struct, frozen=True):
 
 BY_NAME = Shelf(b"\xf0", KEY_BYTES)
 BY_FACT = Shelf(b"\xf1", FACT_KEY_BYTES)
-"""Keys of names and facts are hashes, so each lies somewhere else. A record writes four or five rows about each of its facts: side
-by side they are one page to read and to write, one by table they were as many pages as rows.
+"""Keys of names and facts are hashes, so each lies somewhere else. A record writes four or five rows about each of its
+facts: side by side they are one page to read and to write, one by table they were as many pages as rows.
 """
 
 

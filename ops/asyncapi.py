@@ -11,9 +11,9 @@ import inspect
 from typing import Any, get_args
 
 from consumers.topics import DEAD_LETTERS, TABLE, Topic, config_of
-from ledger.kafka_connection import REPLICATION
-from ledger.kafka_envelope import CONTENT_TYPE, NAMES, OPAQUE_CONTENT_TYPE, SPEC_VERSION
-from ledger.kafka_identity import IDENTITY, PARTITIONS
+from ledger.kafka.connection import REPLICATION
+from ledger.kafka.envelope import CONTENT_TYPE, NAMES, OPAQUE_CONTENT_TYPE, SPEC_VERSION
+from ledger.kafka.identity import IDENTITY, PARTITIONS
 from ledger.log import ALERTS, DECISIONS, EVENTS
 from schemas.alerts import AnyAlert
 from schemas.decisions import AnyDecision

@@ -248,7 +248,8 @@ class _Audit:
             self._differ(name, "other_bytes", entry.value, value, entry.position)
 
     def missing(self, expected: dict[str, tuple[str, bytes, tuple[str, int]]], index: Store | None) -> int:
-        """Outputs that must be on record and are not: one published later stands in their topic, or the index saw them published.
+        """Outputs that must be on record and are not: one published later stands in their topic, or the index saw them
+        published.
 
         Returns how many are merely due.
         """

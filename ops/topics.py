@@ -14,8 +14,8 @@ from aiokafka.errors import KafkaError
 
 from consumers.topics import DEAD_LETTERS, TABLE, Finding, Planned, Seen, findings, plan, warnings_for
 from ledger.errors import LedgerError, LogMissing, LogUnavailable, UsageError
-from ledger.kafka_connection import TIMEOUT_S
-from ledger.kafka_identity import PARTITIONS
+from ledger.kafka.connection import TIMEOUT_S
+from ledger.kafka.identity import PARTITIONS
 from ops.settings import KafkaSettings, parse_log_url
 from ops.wiring import create_kafka_log, open_log
 

@@ -186,9 +186,7 @@ class ClaimResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     text_sha256: str
     key: str = ""
-    status: Literal[
-        "holds", "contradicted", "key_not_derivable", "not_found", "not_raw", "not_recorded", "does_not_hold"
-    ]
+    status: Literal["holds", "contradicted", "key_not_derivable", "not_found", "not_raw", "not_recorded", "does_not_hold"]
     authority: str = ""
     contradicted_by: str = ""
     substantiated_by: str = ""

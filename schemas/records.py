@@ -1,8 +1,8 @@
 """Every record of the input topic `compaction.events`, one struct a shape, tags explicit and versioned.
 
 Shapes only grow: a new field has a default, a changed meaning is a new version with an upcast (`upcasts.py`). Fields at their
-default are left out of the bytes, so a default never changes; a default is empty, null, a small number or one of a closed list of
-words, because the codec recognises a default by identity. Times are milliseconds since the Unix epoch and are the
+default are left out of the bytes, so a default never changes; a default is empty, null, a small number or one of a closed
+list of words, because the codec recognises a default by identity. Times are milliseconds since the Unix epoch and are the
 publisher's claim: they are shown and never compared by a rule. Token counts are the publisher's too.
 """
 

@@ -29,10 +29,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from ledger.errors import LogClosed, LogDamaged, UsageError
-from ledger.kafka_connection import EARLIEST, TIMEOUT_S, UNKNOWN_TOPIC, KafkaConnection, Security
-from ledger.kafka_identity import IDENTITY, PARTITIONS, Mark, compare, existing_mark, make_topics, read_mark, write_mark
-from ledger.kafka_reading import KafkaReader
-from ledger.kafka_writing import KafkaWriter
+from ledger.kafka.connection import EARLIEST, TIMEOUT_S, UNKNOWN_TOPIC, KafkaConnection, Security
+from ledger.kafka.identity import IDENTITY, PARTITIONS, Mark, compare, existing_mark, make_topics, read_mark, write_mark
+from ledger.kafka.reading import KafkaReader
+from ledger.kafka.writing import KafkaWriter
 from ledger.log import TOPICS, Entry, LogIdentity, NewEntry, check_entries, check_offset, check_place, partition_of
 from schemas.ids import Position
 

@@ -13,7 +13,7 @@ Life of a record:
    the fold recognises the duplicate by its event id (P3).
 4. The entries are readable by every process from this moment on, and `append` returns their positions.
 
-How entries are stored is in `ledger.lmdb_partitions`; how the store is opened and checked, in `ledger.lmdb_file`.
+How entries are stored is in `ledger.storage.partitions`; how the store is opened and checked, in `ledger.storage.file`.
 
 Limits: a value of 1 MiB, 64 headers. Not for network file systems. Durability is that of the disk below.
 """
@@ -32,9 +32,9 @@ from typing import ParamSpec, TypeVar
 
 from ledger.errors import LogClosed, LogDamaged, LogUnavailable, UsageError
 from ledger.faults import declare, fault_point
-from ledger.lmdb_file import FileIdentity, LmdbFile, create_file
-from ledger.lmdb_partitions import KIND, Flaw, Flawed, Heads, Partitions, encode_body
 from ledger.log import Entry, LogIdentity, NewEntry, check_entries, check_offset, check_place, partition_of
+from ledger.storage.file import FileIdentity, LmdbFile, create_file
+from ledger.storage.partitions import KIND, Flaw, Flawed, Heads, Partitions, encode_body
 from schemas.ids import Position
 
 P = ParamSpec("P")

@@ -292,8 +292,8 @@ RARE_WORDS_MIN = 2
 
 def _surely_same_in_a_story(fact: Fact, marks: list[str], match: _Match, size: int) -> bool:
     """In a long summary the opposite has to stand in one clause with a predicate that holds nearly all words of the statement,
-    several of them rare there. Only rules (bans, orders, decisions) can be turned by part of their words; a state of affairs may
-    have changed since, so it takes all of its words and no mark of change.
+    several of them rare there. Only rules (bans, orders, decisions) can be turned by part of their words; a state of
+    affairs may have changed since, so it takes all of its words and no mark of change.
     """
     main = match.main
     if main.label or match.wrong or main.question or not _predicates(main):

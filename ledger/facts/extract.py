@@ -96,9 +96,7 @@ def _read_blocks(builder: Builder, found: list[Block], language: Language) -> No
     choosy, small = builder.role == "tool", len(builder.text) <= SMALL_CHARS
     while at < len(found):
         block = found[at]
-        if choosy and block.kind in {"prose", "item", "heading"} and not tells(
-            builder.text[block.start : block.end], small
-        ):
+        if choosy and block.kind in {"prose", "item", "heading"} and not tells(builder.text[block.start : block.end], small):
             at += 1
             continue
         if block.kind == "table":

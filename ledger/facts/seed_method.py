@@ -42,8 +42,8 @@ class SeedSentence(NamedTuple):
 
 
 def seed_sentences(text: str, *, units_max: int = UNITS_MAX) -> list[SeedSentence]:
-    """Every decision-shaped sentence of an assistant text or a summary, in order. Another `units_max` than the seed's shows what its
-    ceiling leaves out.
+    """Every decision-shaped sentence of an assistant text or a summary, in order. Another `units_max` than the seed's
+    shows what its ceiling leaves out.
     """
     found: list[SeedSentence] = []
     at = 0

@@ -36,7 +36,8 @@ _ASKING_YOU = re.compile(r"^\W{0,3}(?:can|could|would|will) you\b|^\W{0,3}(?:ple
 
 
 _PROPOSES = re.compile(
-    r"\b(?:should|shall|whether|(?:can|could|may|might|would) (?:we|i|it)|what if|how about|or not|better to|prefer)\b", re.ASCII
+    r"\b(?:should|shall|whether|(?:can|could|may|might|would) (?:we|i|it)|what if|how about|or not|better to|prefer)\b",
+    re.ASCII,
 )
 """A question that could come back as something decided; a question for information is answered and done with."""
 
@@ -191,8 +192,11 @@ def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool)
         )
     ):
         return "instruction", ""
-    if content >= 2 and words >= 1 and _says_something(clause, sentence, content, role == "user" or len(builder.text) <= SMALL_CHARS) and not (
-        (builder.long or (role == "user" and len(builder.text) > LONG_CHARS)) and not _full(clause)
+    if (
+        content >= 2
+        and words >= 1
+        and _says_something(clause, sentence, content, role == "user" or len(builder.text) <= SMALL_CHARS)
+        and not ((builder.long or (role == "user" and len(builder.text) > LONG_CHARS)) and not _full(clause))
     ):
         return "narrative", ""
     return None, ""
@@ -226,7 +230,6 @@ def _chosen(sentence: Sentence) -> bool:
     return any(token.tags & (lx.DECIDED | lx.REJECTED) and not token.tags & lx.INSTEAD for token in sentence.tokens)
 
 
-
 _PLAIN = frozenset("not no never none nobody nothing cannot without".split())
 
 
@@ -236,7 +239,9 @@ def _plainly(clause: Clause) -> bool:
 
 
 def _full(clause: Clause) -> bool:
-    """A whole statement, not a fragment: enough content, and a verb that the language data knows or an ending that shows one."""
+    """A whole statement, not a fragment: enough content, and a verb that the language data knows or an ending that shows
+    one.
+    """
     if len(clause.content) < 4 or clause.tokens[0].tags & lx.SUB or clause.hedge or clause.flags & lx.MAY:
         return False
     named = any(token.name or token.kind != "w" for token in clause.content)

@@ -35,7 +35,8 @@ _LINES = re.compile(
 """Kinds of lines that only list: a file shown with line numbers, hits of a search, paths, a directory, history, JSON lines."""
 
 _PASSED = re.compile(
-    r"^(?:[ \t]*\d+ files? changed, |ok  \t|FAIL\t|\?   \t|[ \t]*(?:--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT|NAME))|PASS$|[ \t]*[\u2713\u2714] )[^\n]*", re.ASCII | re.MULTILINE
+    r"^(?:[ \t]*\d+ files? changed, |ok  \t|FAIL\t|\?   \t|[ \t]*(?:--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT|NAME))|PASS$|[ \t]*[\u2713\u2714] )[^\n]*",
+    re.ASCII | re.MULTILINE,
 )
 """A test that passed or began, by itself: what a run came to is told by its last lines and by its failures."""
 
@@ -113,7 +114,9 @@ def faulty(line: str) -> bool:
 
 
 def tells(line: str, small: bool) -> bool:
-    """Is this line of a longer output a sentence, or does it report a fault or a result? Of a small one two words are enough."""
+    """Is this line of a longer output a sentence, or does it report a fault or a result? Of a small one two words are
+    enough.
+    """
     if _FAULT.search(line):
         return True
     return bool(_TWO_WORDS.search(line) or not line.isascii()) if small else bool(_SENTENCE.search(line))

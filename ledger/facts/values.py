@@ -104,9 +104,20 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
     if number.size == 1:
         label = _label(sentence, at)
         tags = sentence.language.tags.single.get(noun, 0)
-        if label is not None and (label.tags & lx.LABEL_STOP or (builder.role == "assistant" and label.word in _LINES)) and not noun:
+        if (
+            label is not None
+            and (label.tags & lx.LABEL_STOP or (builder.role == "assistant" and label.word in _LINES))
+            and not noun
+        ):
             return
-        if builder.long and not builder.bulk and noun and not number.op and label is None and sentence.language.keys(noun)[0] not in RESULT_NOUNS:
+        if (
+            builder.long
+            and not builder.bulk
+            and noun
+            and not number.op
+            and label is None
+            and sentence.language.keys(noun)[0] not in RESULT_NOUNS
+        ):
             return  # `5 lines`, `two calls`: counts within an explanation
         if builder.bulk and labels is None:
             counted = sentence.language.keys(noun)[0] if noun else label.keys[0] if label is not None and label.keys else ""

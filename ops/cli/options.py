@@ -11,7 +11,9 @@ from ledger.errors import UsageError
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines.")]
 LogUrl = Annotated[
     str | None,
-    typer.Option("--log", metavar="URL", help="The log: lmdb:DIR or kafka://HOST:PORT[,…]. Default: CLEDGER_LOG, else the user's data."),
+    typer.Option(
+        "--log", metavar="URL", help="The log: lmdb:DIR or kafka://HOST:PORT[,…]. Default: CLEDGER_LOG, else the user's data."
+    ),
 ]
 SessionName = Annotated[str, typer.Option("--session", metavar="S", help="Session id, or the beginning of one.")]
 FactText = Annotated[str, typer.Argument(metavar="FACT", help="A fact id, or words that state the fact.")]

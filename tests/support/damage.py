@@ -22,9 +22,9 @@ from typing import Any
 from ledger.adapters.lmdb_log import LmdbLog
 from ledger.errors import LedgerError
 from ledger.following import all_entries
-from ledger.lmdb_layout import DATA
-from ledger.lmdb_pages import check_data_file
 from ledger.log import TOPICS, NewEntry
+from ledger.storage.layout import DATA
+from ledger.storage.pages import check_data_file
 
 
 async def digest_of(directory: Path) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ledger.adapters.lmdb_log import LmdbLog
 from ledger.following import all_entries
-from ledger.lmdb_file import create_file, read_identity
-from ledger.lmdb_partitions import KIND
 from ledger.log import TOPICS, Entry, NewEntry
+from ledger.storage.file import create_file, read_identity
+from ledger.storage.partitions import KIND
 
 Edit = Callable[[list[Entry]], list[Entry]]
 

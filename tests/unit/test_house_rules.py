@@ -37,8 +37,8 @@ CORE = (
     "ledger/lookup.py",
     "ledger/measurement.py",
     "ledger/masking.py",
-    "ledger/mask_families.py",
-    "ledger/mask_contexts.py",
+    "ledger/masking/families.py",
+    "ledger/masking/contexts.py",
     "schemas/",
 )
 """What decides, and so must give the same answer everywhere (P2)."""

@@ -15,7 +15,7 @@ from aiokafka.structs import TopicPartition
 
 from ledger.adapters.kafka_log import KafkaLog
 from ledger.errors import EntryTooLarge, LogDamaged, LogMissing, LogUnavailable, UsageError
-from ledger.kafka_identity import IDENTITY
+from ledger.kafka.identity import IDENTITY
 from ledger.log import ALERTS, DECISIONS, EVENTS, NewEntry
 from tests.support.broker import admin_of, new_log, new_prefix
 

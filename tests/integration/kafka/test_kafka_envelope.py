@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.adapters.kafka_log import KafkaLog
-from ledger.kafka_envelope import NAMES, unwrap, wrap
+from ledger.kafka.envelope import NAMES, unwrap, wrap
 from ledger.log import EVENTS, Entry, NewEntry
 from schemas.codec import decode_record, encode
 from schemas.ids import Position

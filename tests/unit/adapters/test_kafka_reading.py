@@ -9,7 +9,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
 from ledger.errors import LogDamaged
-from ledger.kafka_reading import _Fetch
+from ledger.kafka.reading import _Fetch
 from ledger.log import EVENTS
 
 ZSTD = 4

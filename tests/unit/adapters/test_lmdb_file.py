@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from ledger.errors import IndexDamaged, LogMissing, LogUnavailable, UsageError
-from ledger.lmdb_file import Database, FileIdentity, FileKind, LmdbFile, create_file
-from ledger.lmdb_layout import DATA, IDENTITY, INLINE_BYTES_MAX, LOCK, MAP_VARIABLE, commit_mark
-from ledger.lmdb_pages import check_data_file
+from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
+from ledger.storage.layout import DATA, IDENTITY, INLINE_BYTES_MAX, LOCK, MAP_VARIABLE, commit_mark
+from ledger.storage.pages import check_data_file
 from tests.support.forks import said_in_fork
 
 PROJECT = Path(__file__).parents[3]

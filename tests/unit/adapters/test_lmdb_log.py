@@ -22,9 +22,9 @@ from ledger import faults
 from ledger.adapters.lmdb_log import LmdbLog
 from ledger.errors import LogDamaged, LogMissing, LogUnavailable, UsageError
 from ledger.following import all_entries
-from ledger.lmdb_layout import DATA, MAP_VARIABLE, commit_mark
-from ledger.lmdb_partitions import PIECE_BYTES
 from ledger.log import EVENTS, TOPICS, NewEntry
+from ledger.storage.layout import DATA, MAP_VARIABLE, commit_mark
+from ledger.storage.partitions import PIECE_BYTES
 from schemas.ids import Position
 from tests.support.forks import said_in_fork
 

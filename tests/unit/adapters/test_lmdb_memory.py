@@ -8,8 +8,8 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from ledger import lmdb_memory
-from ledger.lmdb_memory import FILE_PAGES_BYTES_MAX, give_back
+from ledger.storage import memory as lmdb_memory
+from ledger.storage.memory import FILE_PAGES_BYTES_MAX, give_back
 
 VALUE = bytes(range(256)) * 8
 COUNT = 30_000

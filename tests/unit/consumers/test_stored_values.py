@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from consumers.stored_values import StoredValues
 from ledger.errors import IndexDamaged
-from ledger.lmdb_layout import INLINE_BYTES_MAX
+from ledger.storage.layout import INLINE_BYTES_MAX
 
 
 class Shelf:

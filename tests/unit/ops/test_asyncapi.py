@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from consumers.topics import TABLE
-from ledger.kafka_envelope import NAMES
+from ledger.kafka.envelope import NAMES
 from ops.asyncapi import document
 from ops.schema_export import EXPORTED
 from schemas.codec import ALERT_TAGS, DECISION_TAGS, RECORD_TAGS

@@ -8,9 +8,9 @@ import pytest
 
 from consumers.topics import DEAD_LETTERS, TABLE, Fleet, Seen, config_of, findings, plan
 from ledger.errors import UsageError
-from ledger.kafka_envelope import wrap
-from ledger.kafka_identity import IDENTITY
-from ledger.kafka_writing import MESSAGE_BYTES_MAX
+from ledger.kafka.envelope import wrap
+from ledger.kafka.identity import IDENTITY
+from ledger.kafka.writing import MESSAGE_BYTES_MAX
 from ledger.log import DECISIONS, EVENTS, HEADERS_BYTES_MAX, HEADERS_MAX, KEY_BYTES_MAX, TOPICS, VALUE_BYTES_MAX
 from ops.topics import servers_of
 from tests.support.cli import Cli

@@ -20,7 +20,9 @@ STRUCTS = [
 
 @pytest.mark.parametrize("shape", STRUCTS, ids=lambda shape: shape.__name__)
 def test_default_of_a_left_out_field_is_recognised_by_identity(shape: type[msgspec.Struct]) -> None:
-    """P2: a string read from bytes equals a default and is not the same object, so it would be written where a constant is not."""
+    """P2: a string read from bytes equals a default and is not the same object, so it would be written where a constant is
+    not.
+    """
     if not shape.__struct_config__.omit_defaults:
         return
     for field in msgspec.structs.fields(shape):

@@ -1,8 +1,8 @@
 """The partitions of the embedded log inside its store: entries, their hash chain, and the head of each partition.
 
 One part (LMDB: sub-database) a topic. An entry is stored as 16 bytes of chain hash + MessagePack array (key, headers, value),
-in pieces that fit into a page (`INLINE_BYTES_MAX` in `ledger.lmdb_layout` says why). All pieces but the last are full, and the
-last is not; the key of a piece is partition, offset and number of the piece (4, 8 and 2 bytes, big-endian).
+in pieces that fit into a page (`INLINE_BYTES_MAX` in `ledger.storage.layout` says why). All pieces but the last are full,
+and the last is not; the key of a piece is partition, offset and number of the piece (4, 8 and 2 bytes, big-endian).
 
 The chain hash is BLAKE2b over the predecessor's hash and the stored bytes, and starts from the log's id, topic and partition;
 so an entry that was edited, removed, exchanged or taken from another log does not fit, and every read checks it. The part
@@ -22,9 +22,9 @@ import msgspec
 
 from ledger.errors import LogDamaged, LogMissing
 from ledger.faults import declare, fault_point
-from ledger.lmdb_file import Database, FileKind, LmdbFile
-from ledger.lmdb_layout import INLINE_BYTES_MAX
 from ledger.log import HEADERS_BYTES_MAX, HEADERS_MAX, KEY_BYTES_MAX, TOPICS, VALUE_BYTES_MAX, Entry, NewEntry
+from ledger.storage.file import Database, FileKind, LmdbFile
+from ledger.storage.layout import INLINE_BYTES_MAX
 from schemas.ids import Position, digest
 
 if TYPE_CHECKING:

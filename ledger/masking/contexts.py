@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ledger.mask_families import Accept, Family
+from ledger.masking.families import Accept, Family
 
 _PLACEHOLDERS = frozenset(
     b"none null nil true false undefined string required optional redacted masked hidden secret password passwd token "

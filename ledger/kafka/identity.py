@@ -14,10 +14,10 @@ from aiokafka import errors
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from ledger.errors import LogDamaged, LogMissing, LogUnavailable, UsageError
-from ledger.kafka_connection import EARLIEST, LATEST, UNKNOWN_TOPIC, KafkaConnection
-from ledger.kafka_protocol import TopicSeen
-from ledger.kafka_reading import KafkaReader
-from ledger.kafka_writing import MESSAGE_BYTES_MAX, KafkaWriter
+from ledger.kafka.connection import EARLIEST, LATEST, UNKNOWN_TOPIC, KafkaConnection
+from ledger.kafka.protocol import TopicSeen
+from ledger.kafka.reading import KafkaReader
+from ledger.kafka.writing import MESSAGE_BYTES_MAX, KafkaWriter
 from ledger.log import TOPICS, NewEntry
 from schemas.ids import Position
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from aiokafka.errors import KafkaError
 
 from ledger.errors import LogClosed
-from ledger.kafka_connection import OFFSET_OUT_OF_RANGE, Again
+from ledger.kafka.connection import OFFSET_OUT_OF_RANGE, Again
 
 if TYPE_CHECKING:
-    from ledger.kafka_reading import KafkaReader
+    from ledger.kafka.reading import KafkaReader
 
 WAIT_FETCH_BYTES = 64 << 10
 WAIT_MS = 500

@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 from aiokafka.record.memory_records import MemoryRecords
 
 from ledger.errors import LogDamaged
-from ledger.kafka_connection import (
+from ledger.kafka.connection import (
     EARLIEST,
     INCONSISTENT_TOPIC_ID,
     LATEST,
@@ -24,9 +24,9 @@ from ledger.kafka_connection import (
     Again,
     KafkaConnection,
 )
-from ledger.kafka_envelope import unwrap
-from ledger.kafka_protocol import Fetched, Wanted
-from ledger.kafka_waiting import Watch
+from ledger.kafka.envelope import unwrap
+from ledger.kafka.protocol import Fetched, Wanted
+from ledger.kafka.waiting import Watch
 from ledger.log import Entry
 from schemas.ids import Position
 

@@ -11,8 +11,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from ledger.mask_contexts import CONTEXTS
-from ledger.mask_families import TOKENS, Family
+from ledger.masking.contexts import CONTEXTS
+from ledger.masking.families import TOKENS, Family
 
 MASK_VERSION = "m1"
 """Changes whenever the masked form of any text changes: duplicates are recognised by masked text."""

@@ -17,7 +17,7 @@ from aiokafka.errors import KafkaError
 from aiokafka.protocol.offset import OffsetRequest
 
 from ledger.errors import LedgerError, LogClosed, LogUnavailable
-from ledger.kafka_protocol import FetchByIdRequest, Fetched, TopicSeen, TopicsRequest, Wanted, fetched_of, topics_of
+from ledger.kafka.protocol import FetchByIdRequest, Fetched, TopicSeen, TopicsRequest, Wanted, fetched_of, topics_of
 
 T = TypeVar("T")
 Security = Mapping[str, Any]

@@ -10,9 +10,9 @@ What is checked, and when:
   store, so a root that points at an older state is noticed.
 
 What is not caught: the length of a value that has pages of its own (see `INLINE_BYTES_MAX`; keep values shorter), and a page
-whose type is damaged in a way that the engine answers with an abort. `ledger.lmdb_pages.walk` finds both with plain reads.
+whose type is damaged in a way that the engine answers with an abort. `ledger.storage.pages.walk` finds both with plain reads.
 
-What a store consists of and how it is made is in `ledger.lmdb_layout`, whose public names are importable from here too.
+What a store consists of and how it is made is in `ledger.storage.layout`, whose public names are importable from here too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import lmdb
 import msgspec
 
 from ledger.errors import LedgerError, LogUnavailable, UsageError
-from ledger.lmdb_layout import (
+from ledger.storage.layout import (
     COMMIT_KEY,
     DATA,
     IDENTITY,
@@ -47,8 +47,8 @@ from ledger.lmdb_layout import (
     sync_directory,
     write_synced,
 )
-from ledger.lmdb_memory import give_back
-from ledger.lmdb_pages import Unsound, check_data_file, walk
+from ledger.storage.memory import give_back
+from ledger.storage.pages import Unsound, check_data_file, walk
 
 __all__ = ["DAMAGE", "Database", "FileIdentity", "FileKind", "LmdbFile", "create_file", "read_identity"]
 

@@ -19,8 +19,8 @@ from aiokafka.errors import KafkaError
 
 from ledger.errors import AppendUnfinished, EntryTooLarge, LedgerError, LogClosed, LogDamaged
 from ledger.faults import declare, fault_point
-from ledger.kafka_connection import KafkaConnection
-from ledger.kafka_envelope import wrap
+from ledger.kafka.connection import KafkaConnection
+from ledger.kafka.envelope import wrap
 from ledger.log import HEADERS_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX, NewEntry
 from schemas.ids import Position
 
