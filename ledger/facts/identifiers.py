@@ -193,8 +193,14 @@ def _core(chunk: str) -> tuple[int, int, str]:
     return start, end, kind
 
 
+_TRIGGER = re.compile(r"[0-9`_/@#\\$=\-]|[^\s][.:(>]+[^\s]|[a-z][A-Z]|[A-Z]{2}[a-z]|(?<!\S)\W*\.[a-z]", re.ASCII)
+"""Whatever has an identifier's shape holds one of these; most sentences hold none."""
+
+
 def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Ranges of identifiers in `[start, end)`: quoted code, then whatever has an identifier's shape. In order, none nested."""
+    if not _TRIGGER.search(text, start, end):
+        return []
     found: list[tuple[int, int]] = []
     ticks = [(m.start(1), m.end(1)) for m in _TICKS.finditer(text, start, end)] if "`" in text[start:end] else []
     for a, b in ticks:

@@ -303,13 +303,19 @@ def detect(folded: str, fallback: Language = ENGLISH, original: str = "") -> Lan
                 if code == "ru" and "uk" in LANGUAGES and _UKRAINIAN.search(sample):
                     return LANGUAGES["uk"]
                 return LANGUAGES.get(code, fallback)
-    words = frozenset(_WORDS.findall(sample))
-    letters = frozenset(original[:_SAMPLE_CHARS].lower()) if original else frozenset()
-    best, best_hits = fallback, len(words & fallback.vocabulary) + LETTER_WEIGHT * len(letters & fallback.letters)
+    hits: dict[str, int] = {}
+    for word in frozenset(_WORDS.findall(sample)):
+        for code in _SPEAKERS.get(word, ()):
+            hits[code] = hits.get(code, 0) + 1
+    if original and not original.isascii():
+        for letter in frozenset(fold_case(original[:_SAMPLE_CHARS])):
+            for code in _WRITERS.get(letter, ()):
+                hits[code] = hits.get(code, 0) + LETTER_WEIGHT
+    best, best_hits = fallback, hits.get(fallback.code, 0)
     for language in _LATIN_LANGUAGES:
-        hits = len(words & language.vocabulary) + LETTER_WEIGHT * len(letters & language.letters)
-        if hits > best_hits and hits > 1:
-            best, best_hits = language, hits
+        count = hits.get(language.code, 0)
+        if count > best_hits and count > 1:
+            best, best_hits = language, count
     return best
 
 
@@ -328,6 +334,20 @@ def supported_scripts(folded: str) -> Iterator[str]:
         if code in LANGUAGES and pattern.search(folded):
             yield code
 
+
+
+
+def _holders(sets: list[tuple[str, frozenset[str]]]) -> dict[str, tuple[str, ...]]:
+    """Which languages have an entry, by entry."""
+    found: dict[str, tuple[str, ...]] = {}
+    for code, entries in sets:
+        for entry in sorted(entries):
+            found[entry] = (*found.get(entry, ()), code)
+    return found
+
+
+_SPEAKERS = _holders([(code, language.vocabulary) for code, language in LANGUAGES.items()])
+_WRITERS = _holders([(code, language.letters) for code, language in LANGUAGES.items()])
 
 _LETTER = re.compile("[a-z\u0100-\U000323af]", re.ASCII)
 

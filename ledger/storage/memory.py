@@ -1,11 +1,9 @@
 """Gives pages of a mapped store back to the system, so that reading a large store does not make this process look large.
 
 Pages of a mapped file that a process has touched count as its resident memory until the system wants them back. They are no
-cost while memory is free, but a limit on resident memory, and whoever reads it off, cannot tell them from the process's
-own.
-Telling
-the system that they are not needed drops them from this process only: they stay in the page cache, and touching one again
-maps it again, whatever transactions are open. On a system other than Linux nothing is done.
+cost while memory is free, but a limit on resident memory, and whoever reads it off, cannot tell them from the process's own.
+Telling the system that they are not needed drops them from this process only: they stay in the page cache, and touching one
+again maps it again, whatever transactions are open. On a system other than Linux nothing is done.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
- FILE_PAGES_BYTES_MAX = 32 << 20
+FILE_PAGES_BYTES_MAX = 32 << 20
 """File-backed resident bytes of the whole process, its code included (about 11 MiB), above which a store's pages are given
 back. Less makes every transaction map its pages anew, more is memory that a small machine may not have.
 """

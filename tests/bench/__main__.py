@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from ledger.errors import LedgerError
 from tests.bench import audit_goal, fold_goals, text_goals
 from tests.bench.harness import Case, Outcome, failed, measure, table
 from tests.bench.inputs import Inputs
@@ -59,6 +61,15 @@ def _load() -> str:
     return " ".join(f"{one:.1f}" for one in os.getloadavg())
 
 
+def taken(name: str, goal: Callable[[Inputs], Case | Outcome], inputs: Inputs, rounds: int) -> Outcome:
+    """One goal measured. What fails is an outcome too, so that the others are measured all the same."""
+    try:
+        case = goal(inputs)
+        return case if isinstance(case, Outcome) else measure(case, rounds)
+    except (LedgerError, OSError, RuntimeError, subprocess.SubprocessError) as error:
+        return Outcome(code=name, what=(goal.__doc__ or name).partition("\n")[0], unit="", status="wrong", note=str(error))
+
+
 def main(arguments: list[str]) -> int:
     """Measure, print, and say by exit code whether all goals hold."""
     options = parsed(arguments)
@@ -68,8 +79,7 @@ def main(arguments: list[str]) -> int:
         inputs = Inputs(Path(folder), options.records)
         for name in options.goals:
             for goal in GOALS[name]:
-                case = goal(inputs)
-                outcomes.append(case if isinstance(case, Outcome) else measure(case, options.rounds))
+                outcomes.append(taken(name, goal, inputs, options.rounds))
                 print(f"{outcomes[-1].code}: {outcomes[-1].status} ({time.monotonic() - start:.0f} s)", file=sys.stderr)
     if options.json:
         print(msgspec.json.encode({"machine": before, "load_after": _load(), "goals": outcomes}).decode())

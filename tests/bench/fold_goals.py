@@ -13,7 +13,7 @@ from typing import Any
 import lmdb
 import msgspec
 
-from consumers.carrier_index import HASH_BYTES, ROWS, Batch, CarrierIndex, entry_hash
+from consumers.carrier_index import HASH_BYTES, Batch, CarrierIndex, entry_hash, rows_of
 from consumers.partition import BATCH_ENTRIES, Partition
 from ledger.log import EVENTS, Log, NewEntry
 from ledger.transcripts.reading import Transcript
@@ -74,8 +74,9 @@ async def _folded(log: Log, directory: Path, kind: type[CarrierIndex] = CarrierI
 
 
 def _rows(index: CarrierIndex) -> dict[bytes, bytes]:
+    rows = rows_of(index.file)
     with index.file.read() as txn:
-        return {bytes(key): bytes(value) for key, value in txn.cursor(db=index.file.database(ROWS))}
+        return {bytes(key): rows.read(txn, bytes(key), value) for key, value in txn.cursor(db=rows.part)}
 
 
 def _of_file(inputs: Inputs) -> list[AnyRecord]:
