@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from ledger.facts.fold import LOWER, UPPER
+from ledger.facts.fold import LOWER, SPACE, UPPER
 
 SENTENCE_CHARS_MAX = 1200
 """A longer run without a full stop is cut: no statement worth keeping is longer, and the work stays linear in the text."""
@@ -74,7 +74,7 @@ def blocks(text: str) -> Iterator[Block]:
             break
         line = m[0]
         if fence:
-            closing = line.strip()
+            closing = line.strip(SPACE)
             if closing and not closing.strip(fence[0]) and len(closing) >= len(fence):
                 fence = ""
             else:
@@ -95,7 +95,7 @@ def blocks(text: str) -> Iterator[Block]:
             continue
         if held:
             yield held
-        held = Block(kind, start + body, end) if line.strip() else None
+        held = Block(kind, start + body, end) if line.strip(SPACE) else None
     if held:
         yield held
 
@@ -103,14 +103,14 @@ def blocks(text: str) -> Iterator[Block]:
 def _kind(line: str) -> tuple[BlockKind, int]:
     if _HEADING.match(line):
         return "heading", 0
-    if line.lstrip()[:1] == "|" and line.count("|") >= 2:
+    if line.lstrip(SPACE)[:1] == "|" and line.count("|") >= 2:
         return "table", 0
     item = _ITEM.match(line)
     if item:
         return "item", item.end()
     if len(line) < 2000 and (_CODE_LINE.match(line) or (_NUMBERED.match(line) and line[:1] in " 0123456789")):
         return "code", 0
-    if line.lstrip()[:2] in {'{"', "[{", '["', "[\n", "{\n"} and ('":' in line or line.strip() in {"[", "{"}):
+    if line.lstrip(SPACE)[:2] in {'{"', "[{", '["', "[\n", "{\n"} and ('":' in line or line.strip(SPACE) in {"[", "{"}):
         return "code", 0
     if _LISTING.match(line):
         return "code", 0
@@ -122,7 +122,7 @@ def _continues(text: str, held: Block, start: int, line: str) -> bool:
     """A hard-wrapped line: the one before is long and unfinished, this one begins in lower case."""
     last = text.rfind("\n", held.start, start - 1) + 1
     width = start - max(last, held.start)
-    before = text[max(held.start, start - 3) : start].strip()
+    before = text[max(held.start, start - 3) : start].strip(SPACE)
     return (
         width >= 40
         and before[-1:] not in {".", "!", "?", ":", ";"}
@@ -149,7 +149,7 @@ def _goes_on(text: str, start: int, stop: int) -> bool:
         return not lone
     if not _SHORT.search(text, start, stop):
         return False
-    following = text[stop + 1 : stop + 3].strip()[:1]
+    following = text[stop + 1 : stop + 3].strip(SPACE)[:1]
     return following not in UPPER or bool(_GERMAN_MONTH.match(text, stop + 1))
 
 

@@ -10,7 +10,7 @@ import msgspec
 from ledger.facts.blocks import blocks, sentences
 from ledger.facts.extract import extract
 from ledger.facts.findings import Finding
-from ledger.facts.fold import fold
+from ledger.facts.fold import SPACE, fold
 from ledger.facts.lexicon import readable_letters
 from ledger.facts.model import RULES_VERSION
 from ledger.facts.summary import SummaryText
@@ -72,7 +72,7 @@ def check(source: str, summary: str, role: Role, *, id: str | None = None) -> Ch
     quantifier = _merge([f.quantifier for f in findings], "changed")
     hedge = _merge([f.hedge for f in findings], "stripped")
     verdict: Verdict = "evict_ok"
-    if not facts and source.strip() and not readable_letters(fold(source)):
+    if not facts and source.strip(SPACE) and not readable_letters(fold(source)):
         verdict = "unknown"
     elif polarity == "inverted" or quantifier == "changed" or not _floors_hold(facts, fidelity, role):
         verdict = "below_floor"

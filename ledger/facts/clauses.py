@@ -93,21 +93,24 @@ def analyse(original: str, folded: str, start: int, end: int, language: Language
     """Tokens, values and clauses of one sentence at `[start, end)`."""
     sentence = Sentence(start, end, language)
     sentence.identifiers = find_identifiers(original, start, end)
-    sentence.dates = [
-        d
-        for d in find_dates(folded, start, end, language)
-        if not any(a < d.end and d.start < b and (b - a) > (d.end - d.start) for a, b in sentence.identifiers)
-    ]
-    sentence.identifiers = [
-        (a, b) for a, b in sentence.identifiers if not any(d.start < b and a < d.end for d in sentence.dates)
-    ]
+    sentence.dates = find_dates(folded, start, end, language)
+    if sentence.dates and sentence.identifiers:
+        sentence.dates = [
+            d
+            for d in sentence.dates
+            if not any(a < d.end and d.start < b and (b - a) > (d.end - d.start) for a, b in sentence.identifiers)
+        ]
+        sentence.identifiers = [
+            (a, b) for a, b in sentence.identifiers if not any(d.start < b and a < d.end for d in sentence.dates)
+        ]
     taken = [*sentence.identifiers, *((d.start, d.end) for d in sentence.dates)]
     sentence.numbers = find_numbers(original, folded, start, end, language, taken)
     sentence.tokens = _tokens(original, folded, sentence)
     tag(sentence.tokens, language)
-    _turn_bounds(folded, sentence)
+    if sentence.numbers:
+        _turn_bounds(folded, sentence)
     order(sentence.tokens, language)
-    if any(date.value[0] in DIGITS for date in sentence.dates):
+    if sentence.dates and any(date.value[0] in DIGITS for date in sentence.dates):
         for token in sentence.tokens:
             if token.kind == "w" and token.word in language.weekdays:
                 token.keys = ()  # the date says it already
@@ -185,13 +188,16 @@ def _pronoun(number: Number, folded: str) -> bool:
 
 
 def _tokens(original: str, folded: str, sentence: Sentence) -> list[Token]:
+    tokens: list[Token] = []
+    at = sentence.start
+    language = sentence.language
+    if not (sentence.identifiers or sentence.dates or sentence.numbers):
+        read_words(folded, at, sentence.end, language, tokens)
+        return tokens
     values: list[tuple[int, int, str, str]] = [(a, b, "i", original[a:b]) for a, b in sentence.identifiers]
     values += [(d.start, d.end, "d", d.value) for d in sentence.dates]
     values += [(n.start, _number_end(n), "n", n.canonical) for n in sentence.numbers if not _pronoun(n, folded)]
     values.sort()
-    tokens: list[Token] = []
-    at = sentence.start
-    language = sentence.language
     for a, b, kind, value in values:
         if a < at:
             continue
@@ -330,7 +336,7 @@ def _settle(clause: Clause, language: Language) -> Clause:
     """Sign, quantifier and hedge of a clause."""
     count = 0
     neither = False
-    for token, following in zip(clause.tokens, clause.tokens[1:], strict=False):
+    for token, following in zip(clause.tokens, clause.tokens[1:], strict=False) if clause.flags & lx.ALL else ():
         if (
             token.tags & lx.ALL
             and (following.kind == "n" or following.word[0] in "0123456789" or following.word in language.number_words)
@@ -341,7 +347,7 @@ def _settle(clause: Clause, language: Language) -> Clause:
     if not clause.flags:
         for token in clause.tokens:
             clause.flags |= token.tags
-    for token in (*clause.lead, *clause.tokens):
+    for token in (*clause.lead, *clause.tokens) if clause.lead or clause.flags & _SETTLES else ():
         tags = token.tags
         if tags & lx.HEDGE and not clause.hedge:
             clause.hedge = token.word
@@ -365,8 +371,9 @@ def _settle(clause: Clause, language: Language) -> Clause:
             count += 1
     if language.code in _DOUBLE and count == 2 and not clause.excepted:
         count = 1
-    count -= sum(token.tags & ABSORBS != 0 for token in clause.tokens)
-    clause.negated = count > 0 or any(token.tags & (lx.NEG | ABSORBS) for token in clause.tokens)
+    if clause.flags & ABSORBS:
+        count -= sum(token.tags & ABSORBS != 0 for token in clause.tokens)
+    clause.negated = count > 0 or bool(clause.flags & (lx.NEG | ABSORBS))
     clause.sign = -1 if count % 2 else 1
     flags = clause.flags
     if not clause.quantifier:
@@ -383,6 +390,9 @@ def _settle(clause: Clause, language: Language) -> Clause:
         )
     return clause
 
+
+_SETTLES = lx.HEDGE | lx.NEG | lx.EXCEPT | lx.EXC | lx.INSTEAD | lx.UNTIL
+"""What decides the sign, the exception or the hedge of a clause; most clauses have none of it."""
 
 _DOUBLE = frozenset({"ru", "uk", "pl", "es", "pt", "it", "fr", "cs", "sr", "ro", "el", "tr"})
 """Languages where two negative words make one negation (`no ... nunca`, `nie ... nigdy`, `ne ... pas`)."""

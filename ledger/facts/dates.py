@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from ledger.facts.fold import WORD
+from ledger.facts.fold import SPACE, WORD
 from ledger.facts.lexicon import ENGLISH, LANGUAGES, Language
 
 
@@ -213,7 +213,7 @@ _TIME_AFTER = re.compile(r"\s?(?:-|~|to|bis|until|till|a|al|tot|do|до)\s?\d{1,
 
 
 def _cued(text: str, start: int, end: int) -> bool:
-    return bool(_CUE.search(text[max(0, start - 8) : start])) or text[end : end + 5].strip().startswith("uhr")
+    return bool(_CUE.search(text[max(0, start - 8) : start])) or text[end : end + 5].strip(SPACE).startswith("uhr")
 
 
 @lru_cache(maxsize=64)
@@ -263,7 +263,7 @@ def _join(text: str, days: list[Dated], times: list[Dated]) -> list[Dated]:
             if len(gap) <= 24 and (
                 _BETWEEN.match(gap)
                 if time.start >= day.end
-                else gap.strip() in {"on", "am", "el", "le", "il", "", ",", "em", "den"}
+                else gap.strip(SPACE) in {"on", "am", "el", "le", "il", "", ",", "em", "den"}
             ):
                 used.add(at)
                 best = Dated(min(day.start, time.start), max(day.end, time.end), day.value + time.value)

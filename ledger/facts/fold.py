@@ -22,6 +22,9 @@ UPPER = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 """ASCII classes: the methods of `str` would follow the interpreter's tables."""
 
+SPACE = " \t\n\r\f\v"
+"""What `strip` takes away here: without an argument it would follow the interpreter's tables."""
+
 LETTER = re.compile(f"(?![0-9_])[{WORD}]", re.ASCII)
 
 _data = json.loads((files(__package__) / "data" / "fold.json").read_text("utf-8"))
@@ -37,6 +40,11 @@ _EDGES = " .,;:!?-\u2014'()[]{}<>|#"
 def fold(text: str) -> str:
     """The folded text, of the same length: lower case, plain quotes and dashes, Latin and Greek letters without accents."""
     return text.lower() if text.isascii() else text.translate(_TABLE)
+
+
+def lower(text: str) -> str:
+    """ASCII letters in lower case, all else as it is."""
+    return text.lower() if text.isascii() else text.translate(_ASCII_UPPER)
 
 
 def normalise(text: str) -> str:

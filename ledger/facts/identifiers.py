@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib.resources import files
 from tomllib import loads
 
-from ledger.facts.fold import DIGITS, LETTER, LOWER, UPPER
+from ledger.facts.fold import DIGITS, LETTER, LOWER, SPACE, UPPER, fold
 from ledger.facts.units import SYMBOLS, WORDS
 
 _data = loads((files(__package__) / "data" / "identifiers.toml").read_text("utf-8"))
@@ -66,7 +66,7 @@ def classify(core: str) -> str:
     """The kind of identifier that a run of characters is, or the empty string. Never raises."""
     if len(core) < 2 or len(core) > 400 or not _HAS_SHAPE.search(core):
         return ""
-    if core.lower() in _BRANDS:
+    if fold(core) in _BRANDS:
         return ""
     for kind, pattern in _STRONG:
         if pattern.fullmatch(core) and (kind != "hex" or _hex_like(core)):
@@ -96,7 +96,7 @@ def _path_kind(core: str) -> str:
     if _WORDY.fullmatch(core):
         parts = core.split("/")
         return "path" if len(parts) > 3 else ""
-    if _FRACTION.fullmatch(core) or any(part in WORDS for part in core.lower().split("/") if len(part) > 2):
+    if _FRACTION.fullmatch(core) or any(part in WORDS for part in fold(core).split("/") if len(part) > 2):
         return ""
     return "path"
 
@@ -104,7 +104,7 @@ def _path_kind(core: str) -> str:
 def _name_kind(core: str) -> str:
     file = _FILE.fullmatch(core)
     if file and file.group(1).lower() in _EXTENSIONS:
-        return "" if core.lower() in _BRANDS else "file"
+        return "" if fold(core) in _BRANDS else "file"
     if core.startswith(".") and _DOTFILE.fullmatch(core):
         return "file"
     host = _HOST.fullmatch(core)
@@ -117,7 +117,7 @@ def _name_kind(core: str) -> str:
     if _DOTTED.fullmatch(core) and _symbolic(core):
         return "symbol"
     if _CAMEL.fullmatch(core):
-        return "" if core.lower() in _BRANDS else "symbol"
+        return "" if fold(core) in _BRANDS else "symbol"
     if _HANDLE.fullmatch(core):
         return "handle"
     if _CODE.fullmatch(core) and not _LABEL.fullmatch(core):
@@ -140,7 +140,7 @@ def _code_kind(core: str) -> str:
     digits = bool(DIGITS & set(core))
     if not digits:
         return "code" if not LOWER & set(core) else ""
-    if core.lower() in _BRANDS:
+    if fold(core) in _BRANDS:
         return ""
     head, dash, tail = core.partition("-")
     if not dash:
@@ -204,7 +204,7 @@ def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     ticks = [(m.start(1), m.end(1)) for m in _TICKS.finditer(text, start, end)] if "`" in text[start:end] else []
     for a, b in ticks:
-        if text[a:b].strip() and b - a <= 120:
+        if text[a:b].strip(SPACE) and b - a <= 120:
             found.append((a, b))
     open_command = -1
     for m in _CHUNK.finditer(text, start, end):

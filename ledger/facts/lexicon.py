@@ -308,7 +308,7 @@ def detect(folded: str, fallback: Language = ENGLISH, original: str = "") -> Lan
         for code in _SPEAKERS.get(word, ()):
             hits[code] = hits.get(code, 0) + 1
     if original and not original.isascii():
-        for letter in frozenset(fold_case(original[:_SAMPLE_CHARS])):
+        for letter in frozenset(original[:_SAMPLE_CHARS]):
             for code in _WRITERS.get(letter, ()):
                 hits[code] = hits.get(code, 0) + LETTER_WEIGHT
     best, best_hits = fallback, hits.get(fallback.code, 0)

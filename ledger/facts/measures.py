@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ledger.facts import units
-from ledger.facts.fold import DIGITS, WORD
+from ledger.facts.fold import DIGITS, SPACE, WORD
 from ledger.facts.lexicon import ENGLISH, Language
 from ledger.facts.numerals import NUM, decimal, word_pattern, word_value
 from ledger.facts.units import Unit
@@ -71,7 +71,7 @@ def bound_before(line: Line, start: int) -> tuple[str, int]:
     if sign:
         return OPS[sign[1]], start - len(window) + sign.start()
     words = list(_WORDS_BACK.finditer(window))[-5:]
-    if not words or window[words[-1].end() :].strip():
+    if not words or window[words[-1].end() :].strip(SPACE):
         return "", start
     names = [word[0] for word in words]
     for length in range(min(5, len(names)), 0, -1):
@@ -89,7 +89,7 @@ def bound_after(line: Line, look: int, at: int) -> tuple[str, int]:
     """The bound that stands at `look` (`or more`), empty if there is none, and where the number ends with or without it."""
     folded, end, language = line.folded, line.end, line.language
     words = list(_WORDS_BACK.finditer(folded, look, min(end, look + 40)))[:3]
-    if words and folded[look : words[0].start()].strip() == "":
+    if words and folded[look : words[0].start()].strip(SPACE) == "":
         for length in range(len(words), 0, -1):
             op = language.bounds_after.get(tuple(word[0] for word in words[:length]))
             if op:

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
+from ledger.facts.fold import lower
+
 UNITS_MIN, UNITS_MAX = 25, 400
 """UTF-16 code units of a sentence, both included."""
 
@@ -78,7 +80,7 @@ def seed_survives(sentence: SeedSentence | str, summary_sentences: Iterable[Seed
 
 def _tokens(sentence: SeedSentence | str) -> frozenset[str]:
     text = sentence if isinstance(sentence, str) else sentence.text
-    return frozenset(_TOKEN.findall(text.lower())) - _STOPWORDS
+    return frozenset(_TOKEN.findall(lower(text))) - _STOPWORDS
 
 
 def _units(text: str) -> int:

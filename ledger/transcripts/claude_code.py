@@ -70,7 +70,8 @@ class ClaudeCodeReader(JsonlReader[Line]):
 
     def _entry(self, value: Line, at: PhysicalLine, out: list[Item]) -> None:
         kind = value.type
-        if kind not in READ_TYPES and (kind != "progress" or value.uuid is None):
+        talk = kind == "assistant" or kind == "user"
+        if not talk and kind not in READ_TYPES and (kind != "progress" or value.uuid is None):
             if value.message is not None and value.message.content:
                 self._lines.report(at, "unknown_type")
             return
@@ -78,10 +79,9 @@ class ClaudeCodeReader(JsonlReader[Line]):
         # Nearly every line goes on in the session of the line before.
         if value.isSidechain or value.sessionId != self._session or value.version != self._version or chain is None:
             chain = self._chain(value, out)
-        uuid = value.uuid
-        if uuid is not None:
-            chain.parents.setdefault(uuid, (value.parentUuid, at.number))
-        if kind == "assistant" or kind == "user":
+        if value.uuid is not None:
+            chain.links.append((value.uuid, value.parentUuid, at.number))
+        if talk:
             message = value.message
             if message is None:
                 self._lines.report(at, "unexpected_shape")
@@ -138,7 +138,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
             # Nearly all lines in the user's role are this, and nothing else needs to be done for them.
             text = content[0].content
             if isinstance(text, str) and text and not text.isspace():
-                self._record(chain, value, "tool", text, (), hash(("tool", text)), at, out)
+                self._record(chain, value, "tool", text, (), hash(text), at, out)
                 return
         self._message(chain, value, pieces_of(content, assistant=False, injected=value.isMeta is True), at, out)
 
@@ -160,7 +160,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
         else:
             added = self._message(chain, value, pieces_of(content, assistant=True, injected=False), at, out)
         usage = message.usage
-        if added and usage is not None and usage.says_something():
+        if added and usage is not None and (usage.input_tokens or usage.cache_read_input_tokens):
             chain.usage = usage
             if chain.asks_tokens is not None and (tokens := tokens_of(usage.window())):
                 out.append(TokensAfter(session=chain.session, round=chain.asks_tokens, tokens=tokens))
@@ -184,9 +184,9 @@ class ClaudeCodeReader(JsonlReader[Line]):
             return False
         sink = chain.sink(out)
         for role, body, calls in pieces[1:]:
-            key = f"{entry.native}.{len(entry.keys)}"
+            key = f"{entry.native}.{len(entry.others) + 1}"
             sink.append(Message(chain.session, key, role, body, at, chain.turn, False, value.timestamp, model, calls))
-            entry.keys += (key,)
+            entry.others += (key,)
         return True
 
     def _record(
@@ -235,7 +235,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
             out.append(said)
         else:
             chain.behind_boundary(said, spoken, out)
-        entry = Live(uuid, (uuid,), at.number, counts, spoken)
+        entry = Live(uuid, at.number, counts, spoken)
         chain.live.append(entry)
         return entry
 

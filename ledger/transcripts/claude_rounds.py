@@ -14,6 +14,10 @@ HELD_ITEMS_MAX = 512
 """Items held back behind a boundary whose summary has not come; real files have up to a dozen attachments there."""
 
 
+Links = dict[str, tuple[str | None, int]]
+"""A uuid's parent, and its line."""
+
+
 class Told(msgspec.Struct):
     """A summary line, as it was read."""
 
@@ -38,7 +42,7 @@ class Chain:
         self.session = session
         self.window = LiveWindow()
         self.live = self.window.entries
-        self.parents: dict[str, tuple[str | None, int]] = {}
+        self.links: list[tuple[str, str | None, int]] = []
         self.turn = 0
         self.rounds = 0
         self.unnamed = 0
@@ -53,8 +57,9 @@ class Chain:
     def boundary(self, value: Line, at: PhysicalLine) -> None:
         """Partition what is live, and wait for the summary. A round that still waits must have been closed before."""
         meta = value.compactMetadata or CompactMetadata()
-        kept = self._preserved(meta)
-        unseen_from = self._unseen_from(value.logicalParentUuid)
+        links = self._first_links()
+        kept = _preserved(meta, links)
+        unseen_from = self._unseen_from(value.logicalParentUuid, links)
 
         def is_kept(entry: Live) -> bool:
             return entry.native in kept
@@ -65,7 +70,7 @@ class Chain:
         shares = self.window.cut(is_kept, is_unseen)
         anchors = [value.uuid, *(one.anchorUuid for one in (meta.preservedSegment, meta.preservedMessages) if one is not None)]
         self.pending = Pending(self._round(value, at, shares, meta), frozenset(anchor for anchor in anchors if anchor), [])
-        self.parents = {uuid: link for uuid, link in self.parents.items() if uuid in kept or link[1] >= at.number}
+        self.links = [(uuid, *link) for uuid, link in links.items() if uuid in kept or link[1] >= at.number]
 
     def without_boundary(self, value: Line, at: PhysicalLine) -> None:
         """A summary whose boundary is not in the file: everything before it counts as summarised."""
@@ -156,31 +161,39 @@ class Chain:
             late=late,
         )
 
-    def _preserved(self, meta: CompactMetadata) -> frozenset[str]:
-        """Entries that stay verbatim: the list if there is one, else the walk from the segment's tail to its head."""
-        if meta.preservedMessages is not None:
-            return frozenset((meta.preservedMessages.uuids or []) + (meta.preservedMessages.allUuids or []))
-        segment = meta.preservedSegment
-        if segment is None or not segment.headUuid or not segment.tailUuid:
-            return frozenset()
-        walked: set[str] = set()
-        at: str | None = segment.tailUuid
-        while at is not None and at not in walked:
-            walked.add(at)
-            if at == segment.headUuid:
-                return frozenset(walked)
-            at = self.parents.get(at, (None, 0))[0]
-        head, tail = self.parents.get(segment.headUuid), self.parents.get(segment.tailUuid)
-        if head is None or tail is None:
-            return frozenset(uuid for uuid in (segment.headUuid, segment.tailUuid) if uuid in self.parents)
-        # The chain is broken in between: take the file's own order, from head to tail.
-        return frozenset(uuid for uuid, (_, line) in self.parents.items() if head[1] <= line <= tail[1])
+    def _first_links(self) -> Links:
+        """Parent and line of each uuid since the last boundary, as it stood there first."""
+        links: Links = {}
+        for uuid, parent, line in self.links:
+            links.setdefault(uuid, (parent, line))
+        return links
 
-    def _unseen_from(self, logical_parent: str | None) -> int | None:
+    def _unseen_from(self, logical_parent: str | None, links: Links) -> int | None:
         """The line behind which the summariser saw nothing. A parent older than the last round says nothing about this one."""
-        if logical_parent is None or logical_parent not in self.parents:
+        if logical_parent is None or logical_parent not in links:
             return None
-        line = self.parents[logical_parent][1]
+        line = links[logical_parent][1]
         if self._last_round is not None and line <= (self._last_round.boundary_line or 0):
             return None
         return line
+
+
+def _preserved(meta: CompactMetadata, links: Links) -> frozenset[str]:
+    """Entries that stay verbatim: the list if there is one, else the walk from the segment's tail to its head."""
+    if meta.preservedMessages is not None:
+        return frozenset((meta.preservedMessages.uuids or []) + (meta.preservedMessages.allUuids or []))
+    segment = meta.preservedSegment
+    if segment is None or not segment.headUuid or not segment.tailUuid:
+        return frozenset()
+    walked: set[str] = set()
+    at: str | None = segment.tailUuid
+    while at is not None and at not in walked:
+        walked.add(at)
+        if at == segment.headUuid:
+            return frozenset(walked)
+        at = links.get(at, (None, 0))[0]
+    head, tail = links.get(segment.headUuid), links.get(segment.tailUuid)
+    if head is None or tail is None:
+        return frozenset(uuid for uuid in (segment.headUuid, segment.tailUuid) if uuid in links)
+    # The chain is broken in between: take the file's own order, from head to tail.
+    return frozenset(uuid for uuid, (_, line) in links.items() if head[1] <= line <= tail[1])

@@ -20,10 +20,6 @@ class Usage(msgspec.Struct, gc=False):
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
 
-    def says_something(self) -> bool:
-        """Is any count above zero?"""
-        return bool(self.input_tokens or self.cache_read_input_tokens or self.cache_creation_input_tokens)
-
     def window(self) -> int:
         """Tokens that stood in the window when the response was asked for."""
         return (self.input_tokens or 0) + (self.cache_read_input_tokens or 0) + (self.cache_creation_input_tokens or 0)

@@ -195,9 +195,9 @@ class CodexReader(JsonlReader[Line]):
         if entry is None:
             return
         for role, body, calls in pieces[1:]:
-            key = f"{native}.{len(entry.keys)}"
+            key = f"{native}.{len(entry.others) + 1}"
             out.append(Message(self._session, key, role, body, at, self._turn, False, value.timestamp, "", calls))
-            entry.keys += (key,)
+            entry.others += (key,)
         if pieces[0][0] == "user":
             entry.user_bytes = sum(len(body.encode("utf-8", "replace")) for _, body, _ in pieces if isinstance(body, str))
 
@@ -220,7 +220,7 @@ class CodexReader(JsonlReader[Line]):
             native = payload.id if isinstance(payload.id, str) else ""
             if not native and payload.call_id:
                 native = payload.call_id + ":output"
-            self._record(native, "tool", text, (), hash(("tool", text)), value.timestamp, at, out, named=native != "")
+            self._record(native, "tool", text, (), hash(text), value.timestamp, at, out, named=native != "")
         elif payload.output is msgspec.UNSET and payload.type != "tool_search_output":
             self._lines.report(at, "unexpected_shape")
 
@@ -255,7 +255,7 @@ class CodexReader(JsonlReader[Line]):
         native = native or f"entry-{turn}"
         model = self._model if role == "assistant" else ""
         out.append(Message(session, native, role, body, at, turn, counts, stamp, model, calls))
-        entry = Live(native, (native,), at.number, counts, True, digest)
+        entry = Live(native, at.number, counts, True, digest)
         self._live.append(entry)
         return entry
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -12,7 +13,7 @@ from ledger.transcripts.claude_code import FORMAT as CLAUDE_CODE
 from ledger.transcripts.codex import FORMAT as CODEX
 from ledger.transcripts.copilot import FORMAT as COPILOT
 from ledger.transcripts.files import open_regular
-from ledger.transcripts.formats import Format, UnsupportedTranscript, detect
+from ledger.transcripts.formats import Format, Reader, UnsupportedTranscript, detect
 from ledger.transcripts.lines import LINE_BYTES_MAX, lines_of
 from ledger.transcripts.model import Item
 from ledger.transcripts.opencode import FORMAT as OPENCODE
@@ -25,6 +26,11 @@ FORMATS: tuple[Format, ...] = (CLAUDE_CODE, CODEX, PI, COPILOT, OPENHANDS, OPENC
 def format_of(raw: bytes) -> Format | None:
     """The format of a file that holds, or begins with, `raw`; None for an empty one and one that no reader knows."""
     return detect(BytesIO(raw), FORMATS)
+
+
+def _end_of(reader: Reader) -> Iterator[Item]:
+    """What the reader settles when the file has ended: asked for only then."""
+    yield from reader.finish()
 
 
 class Transcript:
@@ -50,8 +56,7 @@ class Transcript:
     def items(self) -> Iterator[Item]:
         """Everything the file says, in order; at its end, whatever had waited."""
         reader = self.format.reader()
-        yield from reader.read(lines_of(self._file, self._limit))
-        yield from reader.finish()
+        return chain(reader.read(lines_of(self._file, self._limit)), _end_of(reader))
 
     def close(self) -> None:
         """Close the file; calling it twice is harmless."""

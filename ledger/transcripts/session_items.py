@@ -95,7 +95,7 @@ class SessionItems:
             key = f"{native}.{len(keys)}" if keys else native
             out.append(Message(self.session, key, role, body, at, self.turn, counts and not keys, stamp, model, calls))
             keys.append(key)
-        entry = Live(native, tuple(keys), place, counts, True, digest)
+        entry = Live(native, place, counts, True, digest, 0, tuple(keys[1:]))
         self.window.add(entry)
         return entry
 

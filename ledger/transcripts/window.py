@@ -10,20 +10,20 @@ from ledger.transcripts.model import Share
 
 
 class Live(msgspec.Struct, gc=False):
-    """One entry that is in the window: its native id, the keys of its pieces, its place in the file (the number of its line, or
-    of its entry where the format counts those), and its content's digest.
+    """One entry that is in the window: its native id, which is the key of its first piece, its place in the file (the number of
+    its line, or of its entry where the format counts those), its content's digest, and the keys of its other pieces.
 
     `spoken` is false where the runtime alone wrote it: such an entry is never called unseen, since nobody said it.
     `user_bytes` is the length of the user's own text, 0 for other entries; only Codex needs it.
     """
 
     native: str
-    keys: tuple[str, ...]
     place: int
     counted: bool
     spoken: bool = True
     digest: int = 0
     user_bytes: int = 0
+    others: tuple[str, ...] = ()
 
 
 class LiveWindow:
@@ -48,5 +48,6 @@ class LiveWindow:
 def share(entries: list[Live]) -> Share:
     """Keys and message count of some entries."""
     return Share(
-        keys=tuple(key for entry in entries for key in entry.keys), messages=sum(1 for entry in entries if entry.counted)
+        keys=tuple(key for entry in entries for key in (entry.native, *entry.others)),
+        messages=sum(1 for entry in entries if entry.counted),
     )

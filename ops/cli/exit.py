@@ -64,7 +64,7 @@ def begin() -> None:
 
 def complain(message: str, hint: str = "") -> None:
     """One error or warning to people: `error: …`, and below it what would help."""
-    from ops.cli.screen import visible
+    from ops.cli.visible import visible
 
     lines = [f"error: {visible(message)}", *(f"  {line}" for line in visible(hint).splitlines() if line.strip())]
     _to_stderr("\n".join(lines))

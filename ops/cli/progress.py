@@ -22,7 +22,8 @@ def bar(label: str) -> Iterator[Advance]:
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    from ops.cli.screen import console, visible
+    from ops.cli.screen import console
+    from ops.cli.visible import visible
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as progress:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.cli import screen
-from ops.cli.screen import json_line, listing, one_line, say, styled, visible
+from ops.cli.screen import json_line, listing, one_line, say, styled
+from ops.cli.visible import visible
 
 ANY_TEXT = st.text(st.characters(codec=None))
 
