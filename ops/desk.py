@@ -16,7 +16,7 @@ from ledger.evolve.trust import policy_fault
 from ledger.facts import extract
 from ledger.fold import is_on_record
 from ledger.log import EVENTS, NewEntry
-from ledger.lookup import fact_row, request_row, span_facts, span_row
+from ledger.lookup import fact_row, request_row, scope_row, span_facts, span_row
 from ledger.masking import mask
 from ledger.retrieval import Fetched, Retrieval
 from ledger.rows import SpanRow
@@ -216,6 +216,11 @@ async def audit(store: Store, session: str, *, command: str | None = None) -> Au
     """
     with store.reading() as reading:
         found = reading.session(session)
+        if command is None and scope_row(found.rows).store == "none":
+            raise NothingToAudit(
+                f"session {found.session.id} declares no retrieval store, so there is nothing to ask",
+                hint="Name the agent's own with --retrieval COMMAND. Nothing was recorded.",
+            )
         span = _pinned_span(found)
         answer = await retrieval_for(reading, found, command).fetch(span.id)
         recorded = await Quotes(reading, found.scope).text(span.id)

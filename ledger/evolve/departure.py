@@ -128,7 +128,7 @@ def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Depa
     _alert_covered(fx, session, what, {fact: letter for fact, letter in covered.items() if fact not in touched})
     _note_round(fx, session, spans, what, tally)
     check_audit_due(fx, spans)
-    _alert_summary(fx, session, what)
+    _alert_summary(fx, session, what, tally)
     for span in spans:
         if not span.manifested and not span.external:
             fx.raise_alert(
@@ -408,11 +408,11 @@ def _note_round(fx: Effects, session: SessionRow, spans: list[SpanRow], what: De
     fx.set_scope(compactions=scope.compactions + 1, compactions_since_audit=scope.compactions_since_audit + 1)
 
 
-def _alert_summary(fx: Effects, session: SessionRow, what: Departure) -> None:
+def _alert_summary(fx: Effects, session: SessionRow, what: Departure, tally: _Tally) -> None:
     """Findings about the summary as a whole: one that cannot be read, and messages no summariser ever saw."""
     if what.observed and what.summary_state != "text":
-        if what.summary_state == "opaque":
-            fx.unclear(f"opaque_summary:round_{session.rounds}")
+        if what.summary_state == "opaque" or tally.unknown:
+            fx.unclear(f"{what.summary_state}_summary:round_{session.rounds}")
         fx.raise_alert(
             kind=f"summary_{what.summary_state}",
             rule="D2",

@@ -11,6 +11,10 @@ from ledger.facts.fold import LOWER, SPACE, UPPER
 SENTENCE_CHARS_MAX = 1200
 """A longer run without a full stop is cut: no statement worth keeping is longer, and the work stays linear in the text."""
 
+RUN_CHARS_MAX = 96 * 1024
+RUN_TAIL_CHARS = 16 * 1024
+"""Nobody writes a paragraph of that length: of a longer one (a file on one line) the head and this much of the tail are read."""
+
 BlockKind = Literal["prose", "item", "heading", "table", "code"]
 
 
@@ -89,13 +93,18 @@ def blocks(text: str) -> Iterator[Block]:
             if opening[1] not in rest:
                 fence = opening[1]
             continue
+        if not line.strip(SPACE):
+            if held:
+                yield held
+            held = None
+            continue
         kind, body = _kind(line)
         if held and kind == "prose" and held.kind in {"prose", "item"} and _continues(text, held, start, line):
             held = Block(held.kind, held.start, end)
             continue
         if held:
             yield held
-        held = Block(kind, start + body, end) if line.strip(SPACE) else None
+        held = Block(kind, start + body, end)
     if held:
         yield held
 
@@ -132,7 +141,13 @@ def _continues(text: str, held: Block, start: int, line: str) -> bool:
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Sentence bounds within `[start, end)`, white space trimmed, none longer than `SENTENCE_CHARS_MAX`."""
+    """Sentence bounds within `[start, end)`, white space trimmed, none longer than `SENTENCE_CHARS_MAX`.
+
+    A run of more than `RUN_CHARS_MAX` is read at its ends only.
+    """
+    if end - start > RUN_CHARS_MAX:
+        yield from sentences(text, start, start + RUN_CHARS_MAX - RUN_TAIL_CHARS)
+        start = end - RUN_TAIL_CHARS
     at = start
     for m in _STOP.finditer(text, start, end):
         if m[0] == "." and m.end() < end and _goes_on(text, max(at, m.start() - 8), m.start()):

@@ -213,6 +213,8 @@ def _tokens(original: str, folded: str, sentence: Sentence) -> list[Token]:
 
 def _name(original: str, sentence: Sentence) -> None:
     """Capital letters within a sentence make a name, unless the language or the sentence capitalises anyway."""
+    if not _CAPITAL.search(original, sentence.start + 1, sentence.end):
+        return
     words = [t for t in sentence.tokens if t.kind == "w" and t.keys]
     capitals = [t for t in words if _CAPITAL.match(original[t.start])]
     if sentence.language.code == "de" or len(capitals) * 2 > len(words) + 2:

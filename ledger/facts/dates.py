@@ -217,6 +217,11 @@ def _cued(text: str, start: int, end: int) -> bool:
 
 
 @lru_cache(maxsize=64)
+def _time_names(code: str) -> tuple[str, ...]:
+    return tuple(sorted({*LANGUAGES[code].clock, *LANGUAGES[code].relative_days}))
+
+
+@lru_cache(maxsize=64)
 def _named_times(code: str) -> re.Pattern[str] | None:
     names = sorted({*LANGUAGES[code].clock, *LANGUAGES[code].relative_days}, key=lambda n: (-len(n), n))
     return re.compile(rf"(?<![{WORD}'])(?:" + "|".join(map(re.escape, names)) + rf")(?![{WORD}'])", re.ASCII) if names else None
@@ -225,7 +230,9 @@ def _named_times(code: str) -> re.Pattern[str] | None:
 def _word_times(text: str, language: Language) -> list[Dated]:
     found: list[Dated] = []
     pattern = _named_times(language.code)
-    for m in pattern.finditer(text) if pattern else ():
+    if pattern is None or not any(name in text for name in _time_names(language.code)):
+        return found
+    for m in pattern.finditer(text):
         clock = language.clock.get(m[0])
         if clock is not None:
             hour, _, minute = clock.partition(":")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 
 from ledger.facts import salience
-from ledger.facts.blocks import Block, blocks, sentences
+from ledger.facts.blocks import RUN_CHARS_MAX, Block, blocks, sentences
 from ledger.facts.builder import Builder
 from ledger.facts.bulk import add_code
 from ledger.facts.clauses import analyse
 from ledger.facts.fold import fold
-from ledger.facts.lexicon import Language, detect
+from ledger.facts.lexicon import FOREIGN, Language, detect
 from ledger.facts.model import EXTRACTOR
-from ledger.facts.statements import add_statements
+from ledger.facts.statements import add_statements, says_nothing
 from ledger.facts.tables import table_rows
 from ledger.facts.tokens import Token
 from ledger.facts.toolout import CALL, SMALL_CHARS, tells, worth_reading, written_file
@@ -77,6 +77,7 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
             Block(b.kind, b.start + start, b.end + start)
             for b in blocks(text[start:end] if (start, end) != (0, len(text)) else text)
         ]
+        passed_over += sum(b.end - b.start > RUN_CHARS_MAX for b in piece_blocks)
         _read_blocks(builder, piece_blocks, language)
     facts, dropped = salience.keep(tuple(builder.found.values()), role, len(text))
     return Manifest(extractor=EXTRACTOR, facts=facts, passed_over=passed_over + dropped)
@@ -116,9 +117,11 @@ def _read_blocks(builder: Builder, found: list[Block], language: Language) -> No
 
 def _prose(builder: Builder, block: Block, language: Language) -> None:
     local = language
-    if block.end - block.start > 24 and (not builder.folded.isascii() or language.code != "en"):
+    if block.end - block.start > 24 and (language.code != "en" or FOREIGN.search(builder.text, block.start, block.end)):
         local = detect(builder.folded[block.start : block.end], language, builder.text[block.start : block.end])
     for start, end in sentences(builder.text, block.start, block.end):
+        if builder.role != "user" and local.code == "en" and says_nothing(builder, start, end):
+            continue
         sentence = analyse(builder.text, builder.folded, start, end, local)
         add_values(builder, sentence)
         if block.kind != "heading":

@@ -193,13 +193,13 @@ def _core(chunk: str) -> tuple[int, int, str]:
     return start, end, kind
 
 
-_TRIGGER = re.compile(r"[0-9`_/@#\\$=\-]|[^\s][.:(>]+[^\s]|[a-z][A-Z]|[A-Z]{2}[a-z]|(?<!\S)\W*\.[a-z]", re.ASCII)
+VALUE = re.compile(r"[0-9`_/@#\\$=\-]|[^\s][.:(>]+[^\s]|[a-z][A-Z]|[A-Z]{2}[a-z]|(?<!\S)\W*\.[a-z]", re.ASCII)
 """Whatever has an identifier's shape holds one of these; most sentences hold none."""
 
 
 def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Ranges of identifiers in `[start, end)`: quoted code, then whatever has an identifier's shape. In order, none nested."""
-    if not _TRIGGER.search(text, start, end):
+    if not VALUE.search(text, start, end):
         return []
     found: list[tuple[int, int]] = []
     ticks = [(m.start(1), m.end(1)) for m in _TICKS.finditer(text, start, end)] if "`" in text[start:end] else []
@@ -210,6 +210,8 @@ def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
     for m in _CHUNK.finditer(text, start, end):
         chunk = m[0]
         a, b, kind = _core(chunk)
+        if not kind and open_command < 0:
+            continue
         at, to = m.start() + a, m.start() + b
         if ticks and any(x < to and at < y for x, y in ticks):
             open_command = -1

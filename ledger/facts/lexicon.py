@@ -161,6 +161,12 @@ class Language:
         self.clock = {key: value for key, _, value in (item.partition("=") for item in fold(data.get("clock", "")).split())}
         self.day_first: bool = data.get("day_first", "yes") == "yes"
 
+    def cues(self, wanted: int) -> frozenset[str]:
+        """Every word that has one of the wanted tags, or begins a phrase that has, or a word that ends in `n't`."""
+        found = {part for word, tag in self.tags.single.items() if tag & wanted for part in (word, *word.split("-"))}
+        found.update(first for first, rows in self.tags.longer.items() if any(tag & wanted for _, tag in rows))
+        return frozenset(found)
+
     def stem(self, word: str) -> str:
         """The part of a word that its inflections share; a word too short to cut stays whole."""
         if not word.isascii():
@@ -348,6 +354,9 @@ def _holders(sets: list[tuple[str, frozenset[str]]]) -> dict[str, tuple[str, ...
 
 _SPEAKERS = _holders([(code, language.vocabulary) for code, language in LANGUAGES.items()])
 _WRITERS = _holders([(code, language.letters) for code, language in LANGUAGES.items()])
+
+FOREIGN = re.compile("[\u00aa-\u1fff\u2c00-\u2dff\u3005-\ud7ff\uf900-\ufdff\ufe70-\uffdc]", re.ASCII)
+"""A letter that English does not use: only a block that has one is asked again in what language it is."""
 
 _LETTER = re.compile("[a-z\u0100-\U000323af]", re.ASCII)
 

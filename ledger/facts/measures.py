@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from ledger.facts import units
 from ledger.facts.fold import DIGITS, SPACE, WORD
-from ledger.facts.lexicon import ENGLISH, Language
+from ledger.facts.lexicon import ENGLISH, LANGUAGES, Language
 from ledger.facts.numerals import NUM, decimal, word_pattern, word_value
 from ledger.facts.units import Unit
 
@@ -63,6 +64,15 @@ _SCALE_SUFFIX = re.compile(r"(bn|mio|[kKMB])(?![A-Za-z0-9/])", re.ASCII)
 _PER = re.compile(rf"\s?/\s?|\s([{WORD}]+)\s", re.ASCII)
 
 
+_ARTICLES = frozenset({"a", "an", "the", "de", "of", "von", "di", "az"})
+
+
+@lru_cache(maxsize=64)
+def _last_words(code: str) -> frozenset[str]:
+    """The words that may stand last before a number that they bound."""
+    return _ARTICLES.union(entry[-1] for language in (LANGUAGES[code], ENGLISH) for entry in language.bounds)
+
+
 def bound_before(line: Line, start: int) -> tuple[str, int]:
     """The bound that stands before a number (`at most`, `>=`), empty if there is none, and where number and bound begin."""
     folded, language = line.folded, line.language
@@ -74,9 +84,11 @@ def bound_before(line: Line, start: int) -> tuple[str, int]:
     if not words or window[words[-1].end() :].strip(SPACE):
         return "", start
     names = [word[0] for word in words]
+    if names[-1] not in _last_words(language.code):
+        return "", start
     for length in range(min(5, len(names)), 0, -1):
         for offset in (0, 1):
-            if length + offset > len(names) or (offset and names[-1] not in {"a", "an", "the", "de", "of", "von", "di", "az"}):
+            if length + offset > len(names) or (offset and names[-1] not in _ARTICLES):
                 continue
             chunk = tuple(names[len(names) - length - offset : len(names) - offset])
             op = language.bounds.get(chunk) or (ENGLISH.bounds.get(chunk) if language is not ENGLISH else None)

@@ -9,6 +9,7 @@ from ledger.facts import lexicon as lx
 from ledger.facts.builder import Builder
 from ledger.facts.clauses import Clause, Sentence
 from ledger.facts.fold import normalise
+from ledger.facts.identifiers import VALUE
 from ledger.facts.model import encode, segmented, words_of
 from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS
 from schemas.facts import FactClass, FactKind
@@ -48,11 +49,37 @@ _NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|got it|great|excellent|perfec
 _PROGRESS = re.compile(r"^(?:running|compiling|downloading|building|installing|fetching|collecting)\b", re.ASCII)
 
 
+def says_nothing(builder: Builder, start: int, end: int) -> bool:
+    """A quick look at an English sentence that is not a user's: can it be told without analysis that it states no fact?
+
+    It holds no value or name; and it is talk of the moment, a question, or, in a long text, has none of the words by which one
+    of the classes is told.
+    """
+    if VALUE.search(builder.text, start, end):
+        return False
+    folded = builder.folded[start:end]
+    words = frozenset(_WORD.findall(folded))
+    if not words.isdisjoint(_TIMES):
+        return False
+    if _EPHEMERAL.search(folded) or _NOW.search(folded) or folded.endswith("?"):
+        return True
+    return builder.long and words.isdisjoint(_CUES) and "n't" not in folded and not _INNER_CAPITAL.search(builder.text, start, end) and folded.isascii()
+
+
+_WORD = re.compile("[a-z']+", re.ASCII)
+_INNER_CAPITAL = re.compile(r"(?<=[\s(*\"'/])[A-Z]", re.ASCII)
+_TIMES = frozenset((*lx.ENGLISH.clock, *lx.ENGLISH.relative_days, *lx.ENGLISH.months, *lx.ENGLISH.number_words))
+_CLASS_TAGS = (
+    lx.NEG | lx.EXC | lx.EXCEPT | lx.REASON | lx.INSTEAD | lx.DECIDED | lx.REJECTED | lx.PROMISE | lx.REPORT | lx.NONE | lx.UNTIL
+)
+_CUES = lx.ENGLISH.cues(_CLASS_TAGS)
+
+
 def add_statements(builder: Builder, sentence: Sentence) -> None:
     """The statements of a sentence as facts: prohibitions, instructions, decisions, commitments, narrative."""
     folded, role = builder.folded, builder.role
     text = folded[sentence.start : sentence.end]
-    asked = bool(_ASKING_YOU.search(text))
+    asked = role == "user" and bool(_ASKING_YOU.search(text))
     if role != "user" and (_EPHEMERAL.search(text) or _NOW.search(text) or (role == "tool" and _PROGRESS.search(text))):
         return
     if sentence.question and not asked:

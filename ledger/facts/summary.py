@@ -11,7 +11,7 @@ from ledger.facts import lexicon as lx
 from ledger.facts.blocks import blocks, sentences
 from ledger.facts.clauses import Clause, Sentence, analyse
 from ledger.facts.fold import DIGITS, WORD, fold, normalise
-from ledger.facts.lexicon import detect
+from ledger.facts.lexicon import FOREIGN, detect
 from ledger.facts.model import clause_at, near_tokens
 from ledger.facts.tables import table_rows
 from ledger.facts.tokens import Token
@@ -84,7 +84,7 @@ class SummaryText:
                 self._table(table[0][0], table[-1][1], language)
                 table = []
             local = language
-            if block.end - block.start > 24 and (not self.folded.isascii() or language.code != "en"):
+            if block.end - block.start > 24 and (language.code != "en" or FOREIGN.search(text, block.start, block.end)):
                 local = detect(self.folded[block.start : block.end], language, text[block.start : block.end])
             for start, end in sentences(text, block.start, block.end):
                 self._sentence(analyse(text, self.folded, start, end, local), [], heading=block.kind == "heading")

@@ -31,7 +31,13 @@ class Token:
     def __init__(
         self, start: int, end: int, kind: str, word: str, tags: int = 0, keys: tuple[str, ...] = (), name: bool = False
     ) -> None:
-        self.start, self.end, self.kind, self.word, self.tags, self.keys, self.name = start, end, kind, word, tags, keys, name
+        self.start = start
+        self.end = end
+        self.kind = kind
+        self.word = word
+        self.tags = tags
+        self.keys = keys
+        self.name = name
         self.segment = 0
 
 
@@ -55,6 +61,9 @@ def read_words(folded: str, start: int, end: int, language: Language, tokens: li
                 append(Token(at, at + 1, "p", word))
         elif no_spaces and not word.isascii():
             _bigrams(at, word, language, tokens)
+        elif len(entry) == 1:
+            _, piece, tags, keys = entry[0]
+            append(Token(at, m.end(), "w", piece, tags, keys))
         else:
             for offset, piece, tags, keys in entry:
                 append(Token(at + offset, at + offset + len(piece), "w", piece, tags, keys))
@@ -122,7 +131,7 @@ def _bigrams(start: int, run: str, language: Language, tokens: list[Token]) -> N
 
 def tag(tokens: list[Token], language: Language) -> None:
     """Phrases of several words, operators inside words, and which words carry content."""
-    single, starters = language.tags.single, _starters(language.code)
+    single, starters = language.tags.single, _seconds(language.code)
     inner = language.inside if not language.no_spaces else ()
     negative = language.negative_words
     skip = 0
@@ -134,7 +143,8 @@ def tag(tokens: list[Token], language: Language) -> None:
         if token.kind != "w":
             continue
         word = token.word
-        if word in starters:
+        seconds = starters.get(word)
+        if seconds is not None and at + 1 < len(tokens) and tokens[at + 1].word in seconds:
             skip = _phrase(tokens, at, language)
         for inside, tag in inner:
             if inside in word:
@@ -151,9 +161,14 @@ def tag(tokens: list[Token], language: Language) -> None:
 
 
 @lru_cache(maxsize=64)
-def _starters(code: str) -> frozenset[str]:
+def _seconds(code: str) -> dict[str, frozenset[str]]:
+    """The words that may follow the first word of a phrase: a look at the next word settles nearly every case."""
     language = lx.LANGUAGES[code]
-    return frozenset((*language.tags.longer, *_bound_rows(code), *language.concept_phrases))
+    found: dict[str, set[str]] = {}
+    for rows in (language.tags.longer, _bound_rows(code), language.concept_phrases):
+        for first, phrases in rows.items():
+            found.setdefault(first, set()).update(rest[0] for rest, _ in phrases)
+    return {first: frozenset(seconds) for first, seconds in found.items()}
 
 
 def _phrase(tokens: list[Token], at: int, language: Language) -> int:

@@ -21,7 +21,9 @@ _LETTERS = re.compile(f"(?:(?![0-9_])[{WORD}])+", re.ASCII)
 
 def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None = None) -> None:
     """Identifier, numeric and date facts of a sentence; `labels` are the heads of a table cell's row and column."""
-    index = {token.start: at for at, token in enumerate(sentence.tokens)}
+    if not (sentence.identifiers or sentence.dates or sentence.numbers):
+        return
+    index = {token.start: at for at, token in enumerate(sentence.tokens) if token.kind in "ndi"}
     fault = builder.bulk and faulty(builder.text[sentence.start : sentence.end])
     for a, b in sentence.identifiers:
         value = builder.text[a:b]

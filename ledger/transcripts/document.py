@@ -93,9 +93,12 @@ class DocumentReader(JsonlReader[T]):
         try:
             spans = _located(data, self._entries_of(data))
         except DECODE_FAULTS as error:
-            spans, lost_at, closed = entries_in(data)
-            reason = "nested_too_deep" if isinstance(error, RecursionError) else "not_json" if closed else "half_written"
-            self._lines.report(part(lost_at, len(data)), reason)
+            if self._stands_alone(part(0, len(data))):
+                spans = [(0, len(data))]
+            else:
+                spans, lost_at, closed = entries_in(data)
+                reason = "nested_too_deep" if isinstance(error, RecursionError) else "not_json" if closed else "half_written"
+                self._lines.report(part(lost_at, len(data)), reason)
         for start, end in spans:
             at = part(start, end)
             try:

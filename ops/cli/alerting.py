@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 POLL_SECONDS = 1.0
 """How often the log is looked at while following. An alert is read by people; a second is soon enough."""
 
+QUOTED_PER_KIND = 3
+"""Alerts of one kind and group that are quoted. One bad compaction is one page, and nobody reads 374 quotes at night."""
+
 _STYLES = {"page": "bold red", "ticket": "yellow", "info": "dim"}
 
 
@@ -25,20 +28,24 @@ def alerts(
     since: Annotated[
         str | None, typer.Option("--since", metavar="T", help="Leave out older ones. ISO 8601, event time.")
     ] = None,
+    session: Annotated[str | None, typer.Option("--session", metavar="S", help="Only this session's.")] = None,
     log: LogUrl = None,
     json: Json = False,
 ) -> None:
-    """Print the alert stream."""
-    asyncio.run(_alerts(follow, time_ms(since), log, json))
+    """Print the alert stream: for people one entry a group, with `--json` every alert."""
+    asyncio.run(_alerts(follow, time_ms(since), session, log, json))
 
 
-async def _alerts(follow: bool, since_ms: int | None, log: str | None, json: bool) -> None:
+async def _alerts(follow: bool, since_ms: int | None, session: str | None, log: str | None, json: bool) -> None:
     from ops.cli.reading import caught_up, opened
     from ops.queries.alerts import Cursor
 
-    printer = AlertPrinter(json, since_ms)
     async with opened(log) as store:
         await caught_up(store)
+        if session is not None:
+            with store.reading() as reading:
+                session = reading.session(session).session.id
+        printer = AlertPrinter(json, since_ms, session)
         cursor = Cursor()
         await printer.print_new(store, cursor)
         if not printer.printed:
@@ -52,10 +59,12 @@ async def _alerts(follow: bool, since_ms: int | None, log: str | None, json: boo
 class AlertPrinter:
     """Prints alerts behind a cursor, one heading for each group."""
 
-    def __init__(self, json: bool, since_ms: int | None = None) -> None:
+    def __init__(self, json: bool, since_ms: int | None = None, session: str | None = None) -> None:
         self._json = json
         self._since_ms = since_ms
+        self._session = session
         self._group = ""
+        self._shown: dict[tuple[str, str, str], int] = {}
         self.printed = 0
 
     async def print_new(self, store: Store, cursor: Cursor) -> None:
@@ -64,17 +73,32 @@ class AlertPrinter:
 
         with store.reading() as reading:
             async for alert in stream(reading, cursor=cursor, since_ms=self._since_ms):
+                if self._session is not None and alert.session != self._session:
+                    continue
                 self.printed += 1
                 if self._json:
                     print_json(alert)
                 else:
                     self.show(alert)
+        self._finish_group()
+
+    def _finish_group(self) -> None:
+        """Say how many of each kind were left out of the group that ends here."""
+        for (state, severity, kind), number in self._shown.items():
+            if number > QUOTED_PER_KIND:
+                say((f"{state}{severity}", _STYLES[severity]), f" {kind}: {number - QUOTED_PER_KIND} more", indent=2)
+        self._shown.clear()
 
     def show(self, alert: AlertAnswer) -> None:
-        """One alert for people."""
+        """One alert for people; of many of a kind in one group the first few are quoted and the rest counted."""
         if alert.group != self._group:
+            self._finish_group()
             self._group = alert.group
             say((f"{alert.group}", "bold"), f"  {alert.time or ''}")
+        kind = ("" if alert.state == "raised" else "resolved ", alert.severity, alert.kind)
+        self._shown[kind] = self._shown.get(kind, 0) + 1
+        if self._shown[kind] > QUOTED_PER_KIND:
+            return
         state = "" if alert.state == "raised" else "resolved "
         say((f"{state}{alert.severity}", _STYLES[alert.severity]), f" {alert.kind} (rule {alert.rule})", indent=2)
         for quote in alert.quotes:

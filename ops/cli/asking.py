@@ -90,19 +90,30 @@ def _show_status(answer: StatusAnswer) -> None:
 
     say((f"session {answer.session}", "bold"))
     show_trust(answer.trust, answer.reasons)
+    lost = sum(row.lost for row in answer.rounds)
+    unknown = sum(row.unknown for row in answer.rounds)
+    judged = [f"{lost:,} lost"] + ([f"{unknown:,} went with a summary that cannot be read"] if unknown else [])
     rates = ", ".join(f"{cls} {rate:.0%}" for cls, rate in answer.floor_violation_rate.items())
     change = f" ({answer.hit_rate_change:+.1%} over the last pass)" if answer.hit_rate_change is not None else ""
     listing(
         [
             ("compactions", f"{answer.compactions}, of which {answer.compactions_since_audit} since the last passed audit"),
-            ("evicted spans below floor", rates or "none"),
+            ("facts, summed over rounds", ", ".join(judged)),
+            ("evicted spans below floor", rates or ("none" if answer.compactions and not unknown else "not judged")),
             ("hit rate", f"{answer.hit_rate:.1%}{change}" if answer.hit_rate is not None else "not measured"),
             ("held back as unmeasured", f"{answer.context_retained_raw} spans"),
-            ("window", f"{_or(answer.window_tokens)} of {_or(answer.window_budget)} tokens"),
+            *_window(answer),
             ("index behind the log", f"{answer.gap} records"),
         ],
         indent=2,
     )
+
+
+def _window(answer: StatusAnswer) -> list[tuple[str, str]]:
+    """The window against its budget, where anybody said what either is."""
+    if answer.window_tokens is None and answer.window_budget is None:
+        return []
+    return [("window", f"{_or(answer.window_tokens)} of {_or(answer.window_budget)} tokens")]
 
 
 def _or(number: int | None) -> str:

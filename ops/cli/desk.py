@@ -16,6 +16,7 @@ from ops.cli.screen import one_line, put, say, talk
 
 if TYPE_CHECKING:
     from ops.desk import AuditAnswer, GateAnswer, RecordAnswer, SaidAnswer
+    from ops.queries.policy import PolicyAnswer
 
 Retrieval = Annotated[
     str | None,
@@ -149,6 +150,35 @@ async def _acknowledge(session: str, evidence: str, authority: str, log: str | N
 
 
 policy_app = typer.Typer(help="The policy of a scope.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@policy_app.command("show")
+def policy_show(
+    session: Annotated[str | None, typer.Option("--session", metavar="S", help="Only this session's scope.")] = None,
+    log: LogUrl = None,
+    json: Json = False,
+) -> None:
+    """Print the policy in force: every floor, and what was set."""
+    asyncio.run(_policy_show(session, log, json))
+
+
+async def _policy_show(session: str | None, log: str | None, json: bool) -> None:
+    from ops.cli.reading import reading_of
+    from ops.queries.policy import policy_of
+
+    async with reading_of(log) as reading:
+        found = [reading.session(session)] if session is not None else reading.sessions()
+        for answer in policy_of(found):
+            put(answer, json, _show_policy)
+
+
+def _show_policy(answer: PolicyAnswer) -> None:
+    say((answer.scope, "bold"), f"  rules {answer.rules_version}")
+    floors = ", ".join(f"{cls} {floor}" for cls, floor in answer.floors.items())
+    say(f"floors: {floors}", indent=2)
+    say(f"audit window {answer.audit_window} compactions, interval {answer.audit_interval}", indent=2)
+    if answer.set:
+        say(f"set here: {', '.join(f'{key} = {value}' for key, value in answer.set.items())}", indent=2)
 
 
 @policy_app.command("set")

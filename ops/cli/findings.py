@@ -24,6 +24,19 @@ REASONS = {
     "no_audit_in_window": "the last passed audit is too many compactions ago",
     "unread_transcript_lines": "some transcript lines could not be read",
     "conflicting_transcript_lines": "some transcript lines share an id and differ in text",
+    "audit_failed": "an evicted span did not come back as it was recorded",
+    "last_carrier_evicted": "the store dropped entries that nothing else carries",
+    "hit_rate_jump": "the hit rate rose by more than 15 % over one pass: distinct entries were merged",
+    "ttl_below_horizon": "entries expire before the session ends",
+    "index_entries_missing": "a check of the store found entries missing",
+    "index_entries_orphaned": "a check of the store found entries without a span",
+    "opaque_summary": "a summary is encrypted, so nobody can tell what it keeps",
+    "empty_summary": "a summary is empty, so nobody can tell what was kept",
+    "missing_summary": "a compaction left no summary",
+    "error_text_summary": "an error message stands where a summary should",
+    "linked_scope_not_imported": "the session belongs to another scope that was not read yet",
+    "index_behind_log": "another process is folding; records are not counted yet",
+    "internal_error": "a record could not be folded; see the runbook",
 }
 
 
@@ -100,5 +113,5 @@ def show_trust(trust: str, reasons: Iterable[str]) -> None:
     """The trust in a session, and why."""
     say("trust: ", (trust, _TRUST_STYLES.get(trust, "bold")), indent=2)
     for reason in reasons:
-        known = REASONS.get(reason)
+        known = REASONS.get(reason.partition(":")[0])
         say(f"- {reason}" + (f": {known}" if known else ""), indent=4, hang=2)

@@ -141,6 +141,6 @@ def _show(answer: ForgottenAnswer, target: str, limit: int, *, filtered: bool) -
 
     show_totals(answer)
     show_losses(answer.forgotten, answer.receipt.source_path)
-    more = answer.forgotten_total - len(answer.forgotten)
-    if more > 0 and limit and len(answer.forgotten) == limit:
-        say(f"… and {more} more{' before filters' if filtered else ''}: add --limit 0", indent=2)
+    more = answer.matching - len(answer.forgotten)
+    if more > 0 and limit:
+        say(f"… and {more:,} more{' that match' if filtered else ''}: add --limit 0", indent=2)

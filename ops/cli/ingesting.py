@@ -154,6 +154,10 @@ async def show_findings(store: Store, job: Ingest, total: IngestAnswer, cursor: 
         f": {count(total.added, 'new record')}, {count(total.duplicates, 'record')} known already"
         + (f", {count(total.skipped, 'file')} skipped" if total.skipped else ""),
     )
+    if not total.added:
+        say("Nothing new. What these sessions lost:")
+        say_command("cledger sessions --compacted" + _log_words(log), indent=2)
+        return
     with store.reading() as reading:
         found = [reading.session(name) for name in job.sessions]
         compacted = [(totals_of(one).forgotten, one) for one in found if one.session.rounds]
@@ -187,7 +191,7 @@ async def _show_session(reading: Reading, found: Found, counted: Iterable[AlertC
         show_losses(answer.forgotten, answer.receipt.source_path)
     more = answer.forgotten_total - len(answer.forgotten)
     if more > 0:
-        say(f"… and {more} more:", indent=2)
+        say(f"… and {more:,} more:", indent=2)
         say_command(command("cledger", "forgotten", found.session.id) + _log_words(log), indent=4)
     show_alert_counts(counted)
 
@@ -212,8 +216,8 @@ def _show_next(found: Found | None, log: str | None) -> None:
     name = found.session.id if found is not None else "SESSION"
     words = [
         command("cledger", "status", name),
-        command("cledger", "recall", "words of a fact", "--session", name),
-        "cledger alerts",
+        command("cledger", "forgotten", name),
+        command("cledger", "alerts", "--session", name),
     ]
     for line in words:
         say_command(line + _log_words(log), indent=2)

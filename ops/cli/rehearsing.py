@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,13 +12,18 @@ from ops.cli.exit import FINE, VIOLATION, complain, settle
 from ops.cli.options import Json
 from ops.cli.screen import one_line, put, say
 
+SHIPPED = Path(__file__).parents[1] / "scenarios" / "seeds.jsonl"
+"""Five incidents that the rules come from."""
+
 
 def rehearse(
-    files: Annotated[list[str], typer.Argument(metavar="FILE.jsonl...", help="Scenario files.")],
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE.jsonl...]", help="Scenario files; default: those that come with it.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """What would the ledger decide, step by step? With `expected` in a file it is a policy test."""
-    asyncio.run(_rehearse(files, json))
+    asyncio.run(_rehearse(files or [str(SHIPPED)], json))
 
 
 async def _rehearse(files: list[str], json: bool) -> None:

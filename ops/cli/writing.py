@@ -55,4 +55,4 @@ def _show(answer: TombstoneAnswer) -> None:
         f"  {answer.cls} {one_line(answer.value, 160)}  {answer.fact}",
     )
     if answer.added:
-        talk("asked about it, the session now answers: unknown on purpose")
+        talk("asked about it, recall now answers: tombstoned")

@@ -68,6 +68,7 @@ class ForgottenAnswer(msgspec.Struct, kw_only=True):
     tombstoned_total: int
     unknown_total: int
     note: Note | None
+    matching: int
     forgotten: list[Forgotten]
     receipt: Receipt
 
@@ -110,6 +111,7 @@ async def forgotten(
         tombstoned_total=totals.tombstoned,
         unknown_total=totals.unknown,
         note=note_of(reading, found, totals),
+        matching=len(shown),
         forgotten=[await _entry(found, shown[at], quotes) for at in chosen],
         receipt=await receipt(found, quotes, "ours"),
     )

@@ -165,6 +165,10 @@ def _say(answer: Answer, trust: str, reasons: list[str]) -> str:
     """T4: one sentence for the agent to repeat."""
     if answer == "tombstoned":
         return "This was dropped on purpose; I must not rely on it or guess it."
+    if answer == "absent":
+        return "As far as the ledger knows this was never said here; I must not invent it."
+    if answer == "unknown":
+        return "I cannot tell whether I have this, so I must not rely on it."
     if answer != "anchored":
         return "I do not have this any more and must not guess it; the original has to be read again."
     if trust != "lossless":

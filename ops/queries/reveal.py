@@ -47,8 +47,9 @@ def _texts(head: bytes, data: bytes) -> list[str]:
     if known is None:
         return []
     reader, splitter = known.reader(), LineSplitter()
-    line = splitter.finish() if not splitter.feed(data) else None
-    items = [*reader.feed(line), *reader.finish()] if line is not None else []
+    lines = splitter.feed(data)
+    last = splitter.finish()
+    items = [*reader.read([*lines, *([last] if last is not None else [])]), *reader.finish()]
     return [item.text for item in items if isinstance(item, Message)]
 
 

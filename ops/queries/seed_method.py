@@ -61,6 +61,7 @@ async def forgotten_by_seed(
         tombstoned_total=0,
         unknown_total=unknown,
         note=note_of(reading, found, totals),
+        matching=len(shown),
         forgotten=[await _entry(found, one, quotes) for one in (shown[:limit] if limit else shown)],
         receipt=await receipt(found, quotes, "seed"),
     )

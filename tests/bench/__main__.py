@@ -36,7 +36,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tests.bench", description="Ratios of speed against the goals of the design.")
     parser.add_argument("--only", default="", help=f"goals to measure, of {','.join(GOALS)}")
     parser.add_argument("--rounds", type=int, default=7, help="measured rounds of each goal, after one to warm up")
-    parser.add_argument("--records", type=int, default=60_000, help="records of the growing run of G9")
+    parser.add_argument("--records", type=int, default=40_000, help="records of the growing run of G9")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     options = parser.parse_args(arguments)
     options.goals = [name for name in options.only.upper().split(",") if name] or list(GOALS)

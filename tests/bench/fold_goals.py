@@ -275,6 +275,6 @@ def g9_scopes(inputs: Inputs) -> Case:
 
     return Case(
         code="G9 scopes", what=f"{SCOPE_RECORDS:,} records in {MANY:,} scopes ÷ in {FEW:,}", a=Side("many", lambda: run(MANY)),
-        b=Side("few", lambda: run(FEW)), unit="records", goal=1 / 1.5, rounds_max=3,
+        b=Side("few", lambda: run(FEW)), unit="records", goal=1 / 1.5, rounds_max=2,
         note=f"{MANY:,} sessions on both sides; they differ in how many of them share a scope",
     )  # fmt: skip

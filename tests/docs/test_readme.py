@@ -41,6 +41,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     (work / "SUMMARY.txt").write_text("The gateway has a limit.")
     (work / "BATCH.jsonl").write_text(json.dumps({"id": "a", "source": source, "summary": source}) + "\n")
     (work / "CLAIMS.jsonl").write_text(json.dumps({"text": source, "key": f"{SESSION}:x"}) + "\n")
+    store = work / "my-store"
+    store.write_text("#!/bin/sh\necho '{\"status\": \"absent\"}'\n")
+    store.chmod(0o755)
     name = "elsewhere"
     opened = SessionOpened(id=event_id("session.opened", name, name), scope=name, session=name, store="none")
     (work / "RECORDS.jsonl").write_bytes(encode(opened) + b"\n")

@@ -220,13 +220,26 @@ def test_t1_hit_rate_that_rises_by_more_than_fifteen_per_cent_degrades() -> None
 
 def test_t1_trust_goes_unknown_without_a_store_an_audit_or_with_too_many_compactions() -> None:
     """T1, T2, P6: audits vouch for a window of compactions."""
-    scenario = given(opened(store="none"), span(1, "n:40"), audit(1, "n:40")).then_trust("unknown")
+    scenario = given(opened(store="none"), span(1, "n:40", in_window=False), audit(1, "n:40")).then_trust("unknown")
     scenario.when(declared("ledger")).then_trust("lossless")
     scenario.given(policy("audit.window", "2"))
     empty = [observed(f"r{number}", None, turn=0, summary_state="missing") for number in range(3)]
     scenario.when(empty[0]).then_trust("lossless")
     scenario.when(empty[1]).then_trust("unknown").then_alert("+trust_changed")
     scenario.when(audit(1, "n:40", occurrence="again")).then_trust("lossless").then_alert("-trust_changed")
+
+
+@pytest.mark.parametrize("state", ["opaque", "empty", "error_text", "missing"])
+def test_t1_summary_that_cannot_be_read_makes_unclear_what_went_with_it(state: str) -> None:
+    """T1, D2: nobody can tell what an opaque summary keeps, nor what stands behind one that is not there."""
+    scenario = given(opened(store="ledger"), span(1, "n:40", in_window=True), audit(1, "n:40")).then_trust("lossless")
+    scenario.when(observed("r1", None, turn=1, summary_state=state))
+    state_now = "unknown" if state == "opaque" else "lossless"
+    scenario.then_trust(state_now)
+    bare = given(opened(store="notes"), span(1, "n:40"), audit(1, "n:40")).when(
+        observed("r1", None, turn=1, summary_state=state)
+    )
+    bare.then_trust("unknown", f"{state}_summary:round_1")
 
 
 def test_t1_linked_scope_that_is_not_imported_makes_unclear() -> None:

@@ -122,7 +122,7 @@ def test_control_characters_inside_a_string_are_read_and_reported() -> None:
     assert report(items).skipped[0].reason == "control_characters"
 
 
-@pytest.mark.parametrize("depth", [5_000, 200_000])
+@pytest.mark.parametrize("depth", [200_000, 1_000_000])
 def test_nesting_bomb_is_reported(depth: int) -> None:
     bomb = b'{"type":"user","uuid":"x","toolUseResult":' + b"[" * depth + b"]" * depth + b"}"
     assert unread(U1, bomb, A1) == [(2, "nested_too_deep")]

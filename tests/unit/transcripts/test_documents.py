@@ -78,6 +78,15 @@ def test_same_events_one_a_line_or_as_a_bare_list_give_the_same() -> None:
     }
 
 
+def test_one_event_by_itself_is_read_whatever_its_layout() -> None:
+    """P11: the words of a quote are read again from the bytes of its entry alone."""
+    for one in TALK[1:3]:
+        for indent in (None, 2):
+            items = read_openhands(json.dumps(one, indent=indent).encode())
+            assert spoken(items) == [(("system" if one["source"] == "agent" else "user"), one["args"]["content"])]
+            assert report(items, "openhands").skipped == ()
+
+
 def test_condensation_forgets_a_range_or_a_list_and_keeps_the_rest() -> None:
     items = read_openhands(
         trajectory(*TALK, condensation(7, start=4, end=5), said(8, "user", "Yes."), condensation(9, ids=[2, 8]))
