@@ -103,6 +103,12 @@ def _as_read(record: AnyRecord) -> AnyRecord:
     return decode_record(encode(record))
 
 
+def is_span_on_record(view: Rows, span: str, role: str, text: str) -> bool:
+    """Is a span with this role and text on record under this id? Then recording it again changes nothing (I1)."""
+    row = span_row(view, span)
+    return row is not None and row.text_digest == digest(_SPAN_TEXT, role, text)
+
+
 def is_on_record(view: Rows, record: AnyRecord) -> bool:
     """Would appending this record change nothing, because it, or its refusal, is on record? For publishers that read again."""
     if _changes_nothing(view, record):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from ledger.fold import identity_mark, is_on_record
+from ledger.fold import identity_mark, is_on_record, is_span_on_record
 from ledger.log import ALERTS, EVENTS, NewEntry
 from ledger.state import Rows
 from ops.store import Store
@@ -92,6 +92,12 @@ class Ingest:
                 answer.rounds += 1
                 self._rounds.add(record.id)
             yield record
+
+    def knows_span(self, scope: str, span: str, role: str, text: str) -> bool:
+        """Is this span in the log as folded so far? Then nothing of it has to be measured again."""
+        with self._store.reading() as reading:
+            rows = reading.rows(scope)
+            return rows is not None and is_span_on_record(rows, span, role, text)
 
     def _fresh(self, records: Iterable[AnyRecord]) -> list[AnyRecord]:
         """Records that are neither in the log as folded so far nor appended by this run."""

@@ -14,7 +14,7 @@ from ledger.facts import RULES_VERSION, extract
 from ledger.masking import mask
 from ledger.transcripts.files import Found, Refused, discover
 from ledger.transcripts.reading import Transcript
-from ledger.transcripts.to_records import RecordMaker, records_of
+from ledger.transcripts.to_records import Known, RecordMaker, records_of
 from schemas.facts import Manifest
 from schemas.records import AnyRecord, Role
 
@@ -75,8 +75,14 @@ def size_of(path: str | os.PathLike[str]) -> int:
         return 0
 
 
-def record_maker(path: str | os.PathLike[str], *, may_grow: bool = False) -> RecordMaker:
-    """Makes records of the items of one file; `may_grow` leaves a round with which it ends for the next reading."""
+def _never(scope: str, span: str, role: str, text: str) -> bool:
+    return False
+
+
+def record_maker(path: str | os.PathLike[str], *, may_grow: bool = False, known: Known = _never) -> RecordMaker:
+    """Makes records of the items of one file; `may_grow` leaves a round with which it ends for the next reading, `known` spares
+    measuring what is on record.
+    """
     return RecordMaker(
         mask=mask,
         extract=_extract,
@@ -84,17 +90,18 @@ def record_maker(path: str | os.PathLike[str], *, may_grow: bool = False) -> Rec
         publisher=PUBLISHER,
         path=recorded_path(path),
         may_grow=may_grow,
+        known=known,
     )
 
 
 def read_records(
-    transcript: Transcript, progress: Callable[[int], None] = lambda _: None, *, may_grow: bool = False
+    transcript: Transcript, progress: Callable[[int], None] = lambda _: None, *, may_grow: bool = False, known: Known = _never
 ) -> Iterator[AnyRecord]:
     """All records of an open transcript, streamed; `progress` is called with the bytes of the file behind each record.
 
     `may_grow` is for records that are kept: the file is read again when a session goes on.
     """
-    for record in records_of(transcript.items(), record_maker(transcript.path, may_grow=may_grow)):
+    for record in records_of(transcript.items(), record_maker(transcript.path, may_grow=may_grow, known=known)):
         if record.source is not None and record.source.byte_end is not None:
             progress(record.source.byte_end)
         yield record

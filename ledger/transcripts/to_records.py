@@ -56,6 +56,14 @@ class Extract(Protocol):
         ...
 
 
+Known = Callable[[str, str, str, str], bool]
+"""Is a span on record: scope, span id, role, text."""
+
+
+def _unknown(scope: str, span: str, role: str, text: str) -> bool:
+    return False
+
+
 class _Spans:
     """What was recorded of one session: for each live key its first and last span and their place in recording order."""
 
@@ -70,11 +78,23 @@ class RecordMaker:
 
     `may_grow` says that the file is read again when more is in it. Then a round with which it ends is left for that time, and
     with it whatever stands behind its boundary: its summary may be a moment away, and a record cannot be taken back.
+
+    `known` says whether a scope has a span with this role and text on record already. The facts of such a span are not measured
+    again: its record would change nothing, so a publisher drops it.
     """
 
     def __init__(
-        self, *, mask: Mask, extract: Extract, rules_version: str, publisher: str, path: str, may_grow: bool = False
+        self,
+        *,
+        mask: Mask,
+        extract: Extract,
+        rules_version: str,
+        publisher: str,
+        path: str,
+        may_grow: bool = False,
+        known: Known = _unknown,
     ) -> None:
+        self._known = known
         self._mask = mask
         self._extract = extract
         self._rules_version = rules_version
@@ -186,13 +206,16 @@ class RecordMaker:
                 role=item.role,
                 turns=(item.turn, item.turn),
                 text=PlainText(text),
-                manifest=self._extract(text, item.role, scope_key=of.opened.scope),
+                manifest=self._manifest(of.opened.scope, last, item.role, text),
                 model=item.model,
                 actions=tuple(self._mask(action) for action in item.actions),
             )
             records.extend(_fit_span(span))
         of.places[item.key] = (start, of.recorded - 1, first, last)
         return records
+
+    def _manifest(self, scope: str, span: str, role: str, text: str) -> Manifest | None:
+        return None if self._known(scope, span, role, text) else self._extract(text, role, scope_key=scope)
 
     def _summary(self, item: Summary) -> SummaryRecorded:
         of = self._sessions[item.session]

@@ -112,7 +112,7 @@ class _Work:
         from ops.transcripts import read_records
 
         job = self.job or await self._open()
-        await job.file(transcript.path, read_records(transcript, progress, may_grow=True))
+        await job.file(transcript.path, read_records(transcript, progress, may_grow=True, known=job.knows_span))
 
     async def _open(self) -> Ingest:
         from ops.cli.reading import caught_up, opened
