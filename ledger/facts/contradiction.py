@@ -54,7 +54,12 @@ def _base(keys: tuple[str, ...]) -> tuple[str, bool]:
 
 
 def topic_key(fact: Fact) -> str:
-    """Facts that could contradict each other have the same key; empty for a fact that is about too little."""
+    """Facts that could contradict each other have the same key; empty for a fact that is about too little.
+
+    A value or a name by itself says nothing of what it belongs to: the statement that holds it does.
+    """
+    if fact.cls in ("numeric", "identifier"):
+        return ""
     found = topic(fact)
     return " ".join(found.words) if len(found.words) >= TOPIC_WORDS_MIN else ""
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ops.evidence.generator import HOURS, TURNS, turns
-from ops.evidence.longrun import Spoken, Tally, WithoutRules, WithRules, spoken
+from ops.evidence.longrun import Spoken, Tally, spoken
 from ops.evidence.report import because, long_session, seed_table
 from ops.evidence.rounds import judge
+from ops.evidence.sides import WithoutRules, WithRules
 from ops.store import scratch_store
 
 ROOT = Path(__file__).parents[2]

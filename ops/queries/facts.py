@@ -6,6 +6,7 @@ import hashlib
 
 from ledger.errors import UsageError
 from ledger.facts import extract
+from ledger.facts.survival import split_bound
 from ledger.lookup import fact_row, facts_by_value, span_facts
 from ledger.rows import FactRow
 from ledger.state import FACT, PLACE, SPAN, fact_key, name_key, ordinal_key
@@ -49,13 +50,24 @@ def _look_up(found: Found, fact: Fact, named: Named) -> None:
         return
     same = [
         row
-        for row in facts_by_value(found.rows, fact.cls, fact.value)
+        for value in _values(fact)
+        for row in facts_by_value(found.rows, fact.cls, value)
         if row.polarity == fact.polarity and (not fact.subject or not row.subject or row.subject == fact.subject)
     ]
     for row in same:
         named.rows[row.id] = row
     if not same and all(fact.id != other.id for other in named.unseen):
         named.unseen.append(fact)
+
+
+BOUNDS = ("", "<=", ">=", "<", ">", "~")
+
+
+def _values(fact: Fact) -> list[str]:
+    """Canonical values that the words may stand for: a number without a bound names the same number with one."""
+    if fact.cls != "numeric" or split_bound(fact.value)[0]:
+        return [fact.value]
+    return [bound + fact.value for bound in BOUNDS]
 
 
 def _whole_span(found: Found, text: str, named: Named) -> bool:
