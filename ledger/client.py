@@ -9,11 +9,14 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+import msgspec
+
+from ledger.errors import UsageError
 from ledger.log import DECISIONS, EVENTS, Log, NewEntry, partition_of
 from ledger.refusals import AnswerUnknown, QuotedEvidence
 from ledger.retrieval import Fetched, Retrieval
 from ledger.scope import Scope, made
-from schemas.codec import decode_decision, encode
+from schemas.codec import NotARecord, decode_decision, decode_record, encode
 from schemas.decisions import (
     AnyDecision,
     Evidence,
@@ -25,6 +28,18 @@ from schemas.records import (
 )
 
 POLL_S = 0.01
+
+
+def _readable(record: AnyRecord) -> bytes:
+    """A record as bytes that every reader can decode. Types are not checked when a record is made; here they are."""
+    try:
+        data = encode(record)
+        decode_record(data)
+    except (NotARecord, UnicodeEncodeError, OverflowError) as error:
+        raise UsageError(
+            f"the record holds what no record may hold: {error}", hint="Nothing was appended; mend the field."
+        ) from None
+    return data
 
 
 class Backend(Protocol):
@@ -65,8 +80,10 @@ class LedgerClient:
         return Scope(self, scope, session or scope, opening)
 
     async def append(self, records: Sequence[AnyRecord]) -> None:
-        """Append records; durable when it returns (L1). Raises `EntryTooLarge`, `LogUnavailable`."""
-        await self._log.append(EVENTS, [NewEntry(record.scope, encode(record)) for record in records])
+        """Append records; durable when it returns (L1). Raises `UsageError` for a field that no record may hold; then
+        nothing is appended; `EntryTooLarge`, `LogUnavailable`.
+        """
+        await self._log.append(EVENTS, [NewEntry(record.scope, _readable(record)) for record in records])
 
     async def ask(self, record: AnyRecord, request: str, timeout_s: float) -> AnyDecision:
         """Append a request and wait for its decision, found by the request id among decisions published from now on.
@@ -76,7 +93,22 @@ class LedgerClient:
         partition = partition_of(record.scope, self._log.identity.partitions)
         if partition not in self._offsets:
             self._offsets[partition] = await self._log.end(DECISIONS, partition)
+        withdrawn = made(RequestWithdrawn, record.scope, record.session, request, request=request, reason="timeout")
         await self.append([record])
+        try:
+            found = await self._answer(record, request, partition, timeout_s)
+        except asyncio.CancelledError:
+            await asyncio.shield(self.append([msgspec.structs.replace(withdrawn, reason="cancelled")]))
+            raise
+        if found is not None:
+            return found
+        await self.append([withdrawn])
+        raise AnswerUnknown(
+            f"no decision on request {request} within {timeout_s:g} s; it was withdrawn",
+            hint="Keep the spans, and ask again under a new request id.",
+        )
+
+    async def _answer(self, record: AnyRecord, request: str, partition: int, timeout_s: float) -> AnyDecision | None:
         deadline = asyncio.get_running_loop().time() + timeout_s
         while True:
             await self._backend.nudge()
@@ -85,13 +117,8 @@ class LedgerClient:
             if found is not None:
                 return found
             if asyncio.get_running_loop().time() >= deadline:
-                break
+                return None
             await asyncio.sleep(POLL_S)
-        await self.append([made(RequestWithdrawn, record.scope, record.session, request, request=request, reason="timeout")])
-        raise AnswerUnknown(
-            f"no decision on request {request} within {timeout_s:g} s; it was withdrawn",
-            hint="Keep the spans, and ask again under a new request id.",
-        )
 
     async def _read_decisions(self, partition: int) -> None:
         async with self._reading:

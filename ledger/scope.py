@@ -7,6 +7,7 @@ publisher should not have sent.
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
@@ -60,6 +61,7 @@ ANSWER_TIMEOUT_S = 10.0
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D")
+_FACT_ID = re.compile("f[0-9a-f]{24}")
 
 
 class Connection(Protocol):
@@ -138,26 +140,30 @@ class Scope:
         The text is masked and its facts are listed here. `turn` is the ordinal of the message, by default the next one;
         `valid` bounds the validity of its facts, ISO 8601.
         """
-        self._turn = self._turn + 1 if turn is None else turn
+        before = self._turn
+        self._turn = ordinal = self._turn + 1 if turn is None else turn
         masked = mask(text)
         name = span_id(self.session, native)
-        await self._append(
-            self._make(
-                SpanRecorded,
-                name,
-                span=name,
-                role=role,
-                turns=(self._turn, self._turn),
-                text=PlainText(masked),
-                manifest=extract(masked, role, scope_key=self.scope, valid=valid),
-                in_window=in_window,
-                valid_from=valid[0],
-                valid_to=valid[1],
-                ttl_s=ttl_s,
-                tokens=tokens,
-                actions=actions,
-            )
+        record = self._make(
+            SpanRecorded,
+            name,
+            span=name,
+            role=role,
+            turns=(ordinal, ordinal),
+            text=PlainText(masked),
+            manifest=extract(masked, role, scope_key=self.scope, valid=valid),
+            in_window=in_window,
+            valid_from=valid[0],
+            valid_to=valid[1],
+            ttl_s=ttl_s,
+            tokens=tokens,
+            actions=actions,
         )
+        try:
+            await self._append(record)
+        except UsageError:
+            self._turn = before if self._turn == ordinal else self._turn
+            raise
         return name
 
     async def record_summary(
@@ -333,9 +339,13 @@ class Scope:
         )
 
     async def tombstone(self, fact: str, *, reason: str, authority: str) -> None:
-        """Drop exactly this fact on purpose, by fact id. Raises `UsageError` for anything that is no fact id."""
-        if not fact.startswith("f") or len(fact) != 25:
+        """Drop exactly this fact on purpose, by fact id. Raises `UsageError` for anything that is no fact id, and without a
+        reason or an authority.
+        """
+        if not _FACT_ID.fullmatch(fact):
             raise UsageError(f"{fact!r} is no fact id", hint="Ask recall or a refusal for the id.")
+        if not reason.strip() or not authority.strip():
+            raise UsageError("a tombstone needs a reason and an authority", hint="Say why it may go, and who says so.")
         occurrence = digest("tombstone", fact, reason, authority).hex()
         await self._append(
             self._make(FactTombstoned, occurrence, fact=fact, reason=reason, authority=authority, occurrence=occurrence)

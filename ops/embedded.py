@@ -39,7 +39,7 @@ class FoldingBackend:
         async with self._folding:
             gap = await self._store.fold("try")
         with self._store.reading(gap) as reading:
-            return list(await recall(reading, reading.session(session), fact, as_of))
+            return list(await recall(reading, reading.session(session, scope), fact, as_of))
 
     async def quote(self, scope: str, carrier: str, start: int | None, end: int | None) -> str:
         """Words of a span or summary."""
@@ -51,7 +51,7 @@ class FoldingBackend:
         async with self._folding:
             gap = await self._store.fold("try")
         with self._store.reading(gap) as reading:
-            found = reading.session(session)
+            found = reading.session(session, scope)
             return await rehydrate(found.rows, claim, retrieval or OwnStore(reading, found))
 
 

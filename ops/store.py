@@ -69,13 +69,19 @@ class Reading:
                     yield Found(scope, rows, row)
                 ordinal += 1
 
-    def session(self, name: str) -> Found:
-        """A session by id or by a prefix that only one session has. Raises `UsageError` if there is none, or several."""
-        for scope in (name, name.partition("/")[0]):
-            rows = self.rows(scope)
+    def session(self, name: str, scope: str = "") -> Found:
+        """A session by its id in a scope, or by an id or a prefix that only one session has. Raises `UsageError` if there is
+        none, or several.
+        """
+        rows = self.rows(scope) if scope else None
+        row = session_row(rows, name) if rows is not None else None
+        if rows is not None and row is not None:
+            return Found(scope, rows, row)
+        for guess in (name, name.partition("/")[0]):
+            rows = self.rows(guess)
             row = session_row(rows, name) if rows is not None else None
             if rows is not None and row is not None:
-                return Found(scope, rows, row)
+                return Found(guess, rows, row)
         near = [found for found in self.sessions() if found.session.id.startswith(name)] if name else []
         exact = [found for found in near if found.session.id == name]
         roots = [found for found in near if found.scope == found.session.id]

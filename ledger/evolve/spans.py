@@ -139,10 +139,9 @@ def on_span_recorded(fx: Effects, record: SpanRecorded) -> None:
     if in_window:
         fx.draft.put(WINDOW, place, PlaceRow(span=record.span))
     fx.draft.put(SESSION, name_key(record.session), replace(session, spans=session.spans + 1))
-    if record.manifest is None:
+    if record.manifest is None or add_facts(fx, row, session, record.manifest, text)[1]:
+        fx.draft.put(SPAN, name_key(record.span), replace(row, manifested=False))
         fx.draft.put(SUMMARY_TEXT, name_key(record.span), SummaryTextRow(text=text))
-    else:
-        add_facts(fx, row, session, record.manifest, text)
 
 
 def _flag_ttl(fx: Effects, span: str, ttl_s: int) -> None:
@@ -157,10 +156,12 @@ def _flag_ttl(fx: Effects, span: str, ttl_s: int) -> None:
     )
 
 
-def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifest, text: str | None) -> int:
-    """List facts under a span, each once, and count the span as their carrier wherever it is one. Returns how many are new.
+def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifest, text: str | None) -> tuple[int, int]:
+    """List facts under a span, each once, and count the span as their carrier wherever it is one. Returns how many are new, and
+    how many do not stand in the text.
 
-    The fold checks each listed fact against its offsets and never extracts: one that does not stand there is left out, alerted.
+    The fold checks each listed fact against its offsets and never extracts: one that does not stand there is left out, alerted,
+    and its manifest does not count as one (C2).
     """
     key = name_key(span.id)
     listed = span_facts(fx.draft, span.id).refs
@@ -168,7 +169,7 @@ def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifes
     fresh: list[FactRef] = []
     ungrounded = 0
     for fact in manifest.facts:
-        if text is not None and not grounded(fact, text, scope_key=fx.scope):
+        if not 0 <= fact.start < fact.end <= span.length or (text is not None and not grounded(fact, text, scope_key=fx.scope)):
             ungrounded += 1
             continue
         if fact_key(fact.id) in seen:
@@ -185,7 +186,7 @@ def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifes
             subject=f"manifest:{span.id}",
             reason=f"{ungrounded} listed facts do not stand at their offsets and were left out",
         )
-    return len(fresh)
+    return len(fresh), ungrounded
 
 
 TOPIC_FACTS_MAX = 50
@@ -224,17 +225,19 @@ def _add_fact(fx: Effects, span: SpanRow, session: SessionRow, fact: Fact) -> Fa
 def on_manifest_recorded(fx: Effects, record: ManifestRecorded, span: SpanRow) -> None:
     """C2: the span's facts are known now. A newer extractor adds facts and removes none.
 
-    The text of a span without manifest is kept until its first one arrives; for a later one only offsets can be checked.
+    The text of a span without manifest is kept until its first good one arrives; for a later one only offsets can be checked.
+    One that lists what does not stand in the text is none: the span has to stay raw until a better one arrives.
     """
     session = session_at(fx.draft, span.session)  # whoever measured it: the span counts for its own session
     assert session is not None, "a span has a session"
     kept = fx.draft.get(SUMMARY_TEXT, name_key(span.id))
-    if kept is not None:
-        fx.draft.delete(SUMMARY_TEXT, name_key(span.id))
-    inside = tuple(fact for fact in record.manifest.facts if 0 <= fact.start < fact.end <= span.length)
     row = replace(span, manifested=True, extractor=record.manifest.extractor)
     fx.draft.put(SPAN, name_key(span.id), row)
-    fresh = add_facts(fx, row, session, replace(record.manifest, facts=inside), kept.text if kept is not None else None)
+    fresh, ungrounded = add_facts(fx, row, session, record.manifest, kept.text if kept is not None else None)
+    if ungrounded and not span.manifested:
+        fx.draft.put(SPAN, name_key(span.id), replace(row, manifested=False))
+    elif kept is not None:
+        fx.draft.delete(SUMMARY_TEXT, name_key(span.id))
     if fresh and span.manifested and record.manifest.extractor == span.extractor:
         fx.raise_alert(
             kind="fact_omitted",

@@ -19,6 +19,11 @@ ENOUGH_LONG = (1, 2)
 """The same for statements of `LONG_WORDS` content words and more, which are paraphrased more freely."""
 
 
+ENOUGH_PAIRS = (2, 5)
+"""The same where pairs of signs stand for words (Chinese, Japanese): pairs across the border of two words change with their
+order."""
+
+
 LONG_WORDS = 8
 
 
@@ -85,7 +90,7 @@ def _judge(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryTex
     predicate = next((alternatives(mark[6:]) for mark in marks if mark.startswith("%verb=")), ())
     findings: list[tuple[int, Finding]] = []
     for part in best:
-        window = [at for at in summary.sentence_parts[summary.parts[part].sentence] if at in hits]
+        window = [at for at in _around(fact, part, summary) if at in hits]
         match = _Match(summary, part, [part] if hits[part] >= total else window, words, predicate, "%exc" not in marks)
         findings.append((match.covered, _outcome(fact, marks, match)))
         if findings[-1][1].outcome in SURVIVING and match.covered == total:
@@ -95,6 +100,14 @@ def _judge(fact: Fact, words: list[_Word], marks: list[str], summary: SummaryTex
     if kept and (not turned or max(c for c, _ in kept) >= max(c for c, _ in turned)):
         return max(kept, key=lambda item: item[0])[1]
     return min(findings, key=lambda item: (_WORST[item[1].outcome], -item[0]))[1]
+
+
+def _around(fact: Fact, part: int, summary: SummaryText) -> list[int]:
+    """The clauses of the same sentence; for what merely tells, in a long summary, those of the sentences next to it too."""
+    sentence = summary.parts[part].sentence
+    if fact.cls != "narrative" or len(summary.parts) <= LONG_SUMMARY_PARTS:
+        return summary.sentence_parts[sentence]
+    return [at for near in summary.sentence_parts[max(0, sentence - 1) : sentence + 2] for at in near]
 
 
 CANDIDATES = 6
@@ -208,7 +221,7 @@ class _Match:
         name = word.keys[0][1:] if word.keys[0][0] == "!" else ""
         if name and self.summary.part_at(name) in window:
             self.covered += word.weight
-        elif name and tail_of(name) in self.summary.identifier_folds:
+        elif name and ("/" in name or name not in self.summary.identifiers) and tail_of(name) in self.summary.identifier_folds:
             self.covered += 1
             self.wrong = True
         else:
@@ -217,10 +230,15 @@ class _Match:
     def enough(self) -> bool:
         """Does the match hold enough of the statement, and enough of its plain words, to speak of the same thing?"""
         share = ENOUGH_LONG if len(self.words) >= LONG_WORDS else ENOUGH
+        if sum(not word.keys[-1].isascii() and len(word.keys[-1]) == 2 for word in self.words) * 2 > len(self.words):
+            share = ENOUGH_PAIRS
         plain_total = sum(not word.hard and word.weight > 0 for word in self.words)
-        return self.covered * share[1] >= share[0] * sum(word.weight for word in self.words) and self.plain * 2 >= plain_total
+        if self.covered * share[1] < share[0] * sum(word.weight for word in self.words):
+            return False
+        return self.plain * 2 >= plain_total or (plain_total == 1 and self.matched > 2 and not self.wrong)
 
 
+_TO_DO = frozenset({"-@done", "@ongoing"})
 _REMOVED = "-@keep"
 _KEPT_OR_REMOVED = frozenset({"@keep", "-@keep"})
 
@@ -231,6 +249,8 @@ def _turned(key: str) -> str:
 
 def _outcome(fact: Fact, marks: list[str], match: _Match) -> Finding:
     start, end, parts, part = match.start, match.end, match.parts, match.main
+    if _exception_dropped(fact, marks, match):
+        return Finding("inverted", start, end, polarity="inverted")
     if not match.enough():
         half = match.covered * 2 >= sum(word.weight for word in match.words) and match.covered >= 2
         return Finding("changed", start, end) if half and fact.cls != "narrative" else MISSING
@@ -244,19 +264,47 @@ def _outcome(fact: Fact, marks: list[str], match: _Match) -> Finding:
         near = fact.cls != "narrative" and match.own * 3 >= sum(word.weight for word in match.words) * 2 and match.own_words > 1
         return Finding("changed", start, end, hedge=hedge) if near and not part.label else MISSING
     polarity: Literal["kept", "inverted", "n/a"] = "kept" if banned else "n/a"
-    quantifier = _quantifier(fact, parts, "%exc" in marks)
+    quantifier = _quantifier(fact, parts, marks)
     if quantifier == "changed":
         return Finding("changed", start, end, "n/a" if "%exc" in marks else polarity, quantifier, hedge)
     if quantifier == "kept" and "%not" in marks:
         quantifier = "n/a"
-    if match.wrong or not match.acts or (hedge == "stripped" and fact.cls != "narrative"):
+    word_for_word = match.whole and len(match.words) >= LONG_WORDS and fact.value in match.summary.normal
+    if (match.wrong and not word_for_word) or not match.acts or (hedge == "stripped" and fact.cls != "narrative"):
         return Finding("changed", start, end, polarity, quantifier, hedge)
+    if "%todo" in marks and not any(p.negated or p.flags & lx.MUST or _TO_DO & p.keys for p in parts):
+        if len(match.summary.parts) > LONG_SUMMARY_PARTS:
+            return Finding("changed", start, end, polarity, quantifier, hedge)
+        return Finding("inverted", start, end, polarity="inverted", hedge=hedge)
     if "%ask" in marks and not any(p.flags & (lx.ASK | lx.HEDGE | lx.QUESTION) for p in parts):
         return Finding("changed", start, end, hedge="stripped")
-    if "%imp" in marks and all(p.flags & lx.MAY and not p.flags & lx.MUST for p in parts) and not any(p.negated for p in parts):
+    if (
+        "%imp" in marks
+        and "%exc" not in marks
+        and all(p.flags & lx.MAY and not p.flags & lx.MUST for p in parts)
+        and not any(p.negated for p in parts)
+    ):
         return Finding("weakened", start, end, polarity, quantifier, hedge)
-    verbatim = match.whole and fact.value in match.summary.normal
+    verbatim = word_for_word or (match.whole and fact.value in match.summary.normal)
     return Finding("verbatim" if verbatim else "equivalent", part.start, end, polarity, quantifier, hedge)
+
+
+def _exception_dropped(fact: Fact, marks: list[str], match: _Match) -> bool:
+    """`Do not call it without approval` told as `it may be called`: the act is allowed, nothing is left of its condition."""
+    if fact.cls != "prohibition" or not {"%exc", "%not"} <= set(marks) or not match.predicate:
+        return False
+    main, told = match.main, [word for word in match.words if word.weight]
+    act = 0
+    while act < len(told) and any(key in main.keys for key in told[act].keys):
+        act += 1
+    if act < 2 or main.size > act + 1 or not any(key in main.keys for key in match.predicate):
+        return False
+    if any(key.lstrip("-") in part.keys for word in told[act:] for key in word.keys for part in match.parts):
+        return False
+    if main.label or main.question or main.hedge or (len(match.summary.parts) > LONG_SUMMARY_PARTS and not main.flags & lx.MAY):
+        return False
+    limits = lx.NEG | lx.EXC | lx.UNTIL
+    return main.sign > 0 and not any(part.flags & limits or part.quantifier == "only" for part in match.parts)
 
 
 def _nominal(part: Part) -> bool:
@@ -269,7 +317,9 @@ def _surely_same(fact: Fact, marks: list[str], match: _Match) -> bool:
     size = sum(word.weight for word in match.words)
     if len(match.summary.parts) > LONG_SUMMARY_PARTS:
         return _surely_same_in_a_story(fact, marks, match, size)
-    if not match.turned and "%ban" not in marks and match.own * 3 < size * 2:
+    if "%ban" not in marks and not match.turned and match.own * 3 < size * 2:
+        return False
+    if "%ban" not in marks and match.turned and match.covered * 4 < size * 3 and not 1 < match.own_words >= match.main.size - 1:
         return False
     if match.main.label or match.covered * 3 < size * 2 or (match.wrong and match.matched < 3):
         return False
@@ -279,7 +329,8 @@ def _surely_same(fact: Fact, marks: list[str], match: _Match) -> bool:
         return True
     word = next((word for word in match.words if word.weight), None)
     polar = word is not None and any(key.lstrip("-") in lx.POLAR for key in word.keys)
-    return (polar or "%it" not in marks) and size == 1
+    counted = match.main.quantifier and "%imp" not in marks  # `all 40 tests pass` counts things and does nothing
+    return (polar or "%it" not in marks) and size == 1 and not counted
 
 
 LONG_SUMMARY_PARTS = 40
@@ -327,16 +378,18 @@ def _inverted(fact: Fact, marks: list[str], match: _Match) -> bool:
     return excepted and not limited and not required
 
 
-def _quantifier(fact: Fact, parts: list[Part], excepted: bool) -> Literal["kept", "changed", "n/a"]:
+def _quantifier(fact: Fact, parts: list[Part], marks: list[str]) -> Literal["kept", "changed", "n/a"]:
     wanted = fact.quantifier
     if not wanted or (wanted == "all" and fact.polarity == "negated"):
         return "n/a"
     have = {part.quantifier for part in parts}
     if wanted in have:
         return "kept"
-    if wanted == "except" and any(part.excepted for part in parts):
+    if wanted == "except" and any(part.excepted or "-@include" in part.keys for part in parts):
         return "kept"
-    if wanted == "only" and excepted and "all" in have and any(part.flags & lx.MUST for part in parts):
+    if wanted == "all" and "%always" in marks and any(part.flags & lx.MUST for part in parts):
+        return "kept"
+    if wanted == "only" and "%exc" in marks and "all" in have and any(part.flags & lx.MUST for part in parts):
         return "kept"
     if wanted in {"some", "most"} and not have & {"all", "only"}:
         return "n/a"

@@ -13,7 +13,7 @@ SENTENCE_CHARS_MAX = 1200
 
 RUN_CHARS_MAX = 96 * 1024
 RUN_TAIL_CHARS = 16 * 1024
-"""Nobody writes a paragraph of that length: of a longer one (a file on one line) the head and this much of the tail are read."""
+"""Nobody writes a paragraph of that length: of a longer one (a file on one line) the head and this much of its tail count."""
 
 BlockKind = Literal["prose", "item", "heading", "table", "code"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS
+from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS, marked_up, thinks_aloud
 from schemas.facts import Fact, FactClass, FactKind, Polarity
 from schemas.ids import fact_id
 from schemas.records import Role
@@ -17,6 +17,10 @@ class Builder:
         self.seen: set[tuple[str, ...]] = set()
         self.bulk = role == "tool" and len(text) > SMALL_CHARS
         """Output of some length: only what reports a fault or a rule, and what stands in tables, is kept of it."""
+        self.explains = role == "assistant" and len(text) > SMALL_CHARS and marked_up(text)
+        """More than a short report: reasons, counts and examples within it serve the explanation, not the work."""
+        self.aloud = role == "assistant" and thinks_aloud(folded)
+        """It goes on to act at once: what it found out is in what follows."""
         self.long = self.bulk or (role == "assistant" and len(text) > LONG_CHARS)
         """An explanation of some length: only full statements and what it names more than once are kept of it."""
 

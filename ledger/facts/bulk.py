@@ -12,6 +12,7 @@ from ledger.facts.identifiers import classify
 from ledger.facts.lexicon import Language
 from ledger.facts.model import words_of
 from ledger.facts.quantities import find_numbers
+from ledger.facts.toolout import BOOKKEEPING
 from ledger.facts.values import add_values
 
 _CONSTANT = re.compile(
@@ -53,6 +54,9 @@ _JSON_NAME = re.compile(
 SMALL_JSON_CHARS = 2000
 """Bare small numbers of a larger JSON line are bulk; of a small one they may be settings."""
 
+SETTINGS_MAX = 4
+"""A tool's JSON line with more pairs is a record of something that happened; with fewer it may state a setting."""
+
 JSON_PAIRS_MAX = 60
 """Pairs of one line of JSON that are read; the rest is bulk."""
 
@@ -60,6 +64,7 @@ JSON_PAIRS_MAX = 60
 def _json(builder: Builder, block: Block, language: Language) -> None:
     """Pairs of a JSON object: names and measured values; a short word is a state of what was named just before it."""
     named = ""
+    record = builder.role == "tool" and builder.text.count('":', block.start, block.end) > SETTINGS_MAX
     for count, m in enumerate(_JSON_PAIR.finditer(builder.text, block.start, block.end)):
         if count >= JSON_PAIRS_MAX:
             return
@@ -67,7 +72,12 @@ def _json(builder: Builder, block: Block, language: Language) -> None:
         if m[2] is None:
             numbers = find_numbers(builder.text, builder.folded, m.start(3), m.end(3), language, [])
             for number in numbers[:1]:
-                if number.size == 1 and block.end - block.start > SMALL_JSON_CHARS:
+                if number.size == 1 and (
+                    record
+                    or (builder.role == "tool" and number.value == "0")
+                    or block.end - block.start > SMALL_JSON_CHARS
+                    or BOOKKEEPING.search(key)
+                ):
                     continue
                 builder.add(
                     "numeric",

@@ -32,7 +32,10 @@ class Passage(msgspec.Struct, frozen=True):
 
 
 class FactResult(msgspec.Struct, frozen=True):
-    """One fact of the source. `fidelity` is that of its class in this source, `floor` what the class has to reach."""
+    """One fact of the source. `fidelity` is that of its class in this source, `floor` what the class has to reach.
+
+    `summary_says` is what the summary says of it, or instead, if it was asked for and the summary does.
+    """
 
     text: str
     cls: FactClass = msgspec.field(name="class")
@@ -42,6 +45,7 @@ class FactResult(msgspec.Struct, frozen=True):
     survives: bool
     fidelity: float
     floor: float
+    summary_says: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class CheckResult(msgspec.Struct, frozen=True):
@@ -57,17 +61,18 @@ class CheckResult(msgspec.Struct, frozen=True):
     rules_version: str
 
 
-def check(source: str, summary: str, role: Role, *, id: str | None = None) -> CheckResult:  # noqa: A002  the name of the JSON field
+def check(source: str, summary: str, role: Role, *, id: str | None = None, quoted: bool = False) -> CheckResult:  # noqa: A002  the JSON field
     """Measure every fact of `source` in `summary` and compare with the floors (F1, F2). Deterministic, never raises.
 
     `unknown` is answered where nothing could be measured: no fact was found in a text that is not empty, in letters no language
-    data covers.
+    data covers. `quoted` adds the words of the summary to each fact.
     """
     facts = extract(source, role, scope_key=_SCOPE).facts
     prepared = SummaryText(summary)
     findings = [survival(fact, prepared) for fact in facts]
     fidelity = _fidelity(facts, findings)
-    rows = tuple(_row(source, fact, finding, fidelity, role) for fact, finding in zip(facts, findings, strict=True))
+    said = summary if quoted else ""
+    rows = tuple(_row(source, said, fact, finding, fidelity, role) for fact, finding in zip(facts, findings, strict=True))
     polarity = _merge([f.polarity for f in findings], "inverted")
     quantifier = _merge([f.quantifier for f in findings], "changed")
     hedge = _merge([f.hedge for f in findings], "stripped")
@@ -96,7 +101,12 @@ def _floors_hold(facts: Sequence[Fact], fidelity: dict[tuple[FactClass, FactKind
 
 
 def _row(
-    source: str, fact: Fact, finding: Finding, fidelity: dict[tuple[FactClass, FactKind], tuple[int, int]], role: Role
+    source: str,
+    summary: str,
+    fact: Fact,
+    finding: Finding,
+    fidelity: dict[tuple[FactClass, FactKind], tuple[int, int]],
+    role: Role,
 ) -> FactResult:
     kept, whole = fidelity[_group(fact)]
     floor = floor_of(fact.cls, fact.kind, role)
@@ -109,6 +119,7 @@ def _row(
         finding.outcome in SURVIVING,
         round(kept / whole, 4),
         round(floor[0] / floor[1], 4),
+        summary[finding.start : finding.end] if summary and finding.start is not None else msgspec.UNSET,
     )
 
 

@@ -49,6 +49,7 @@ class Clause:
         "sign",
         "start",
         "tokens",
+        "topic",
     )
 
     def __init__(self, tokens: list[Token]) -> None:
@@ -60,6 +61,8 @@ class Clause:
             self.flags |= token.tags
         self.content = [t for t in tokens if t.keys]
         self.lead: list[Token] = []
+        self.topic: list[Token] = []
+        """The head before the colon that this clause is said of: `Base: do not modify`."""
         self.label = False
         self.negated = False
         self.excepted = False
@@ -124,6 +127,7 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
     """Clauses of a sentence; a short head before a colon (`Done:`, `Not allowed:`) speaks for what follows it."""
     clauses: list[Clause] = []
     label: list[Token] = []
+    topic: list[Token] = []
     for at, part in enumerate(parts):
         clause = Clause(part)
         if at + 1 < len(parts) and ":" in folded[part[-1].end : parts[at + 1][0].start] and _is_label(clause):
@@ -131,8 +135,10 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
                 t for t in part if t.tags & (lx.NEG | lx.ONLY | lx.HEDGE) or any(key.lstrip("-") in lx.POLAR for key in t.keys)
             ]
             clause.label = True
+            topic = clause.content
             clauses.append(clause)
             continue
+        clause.topic = topic
         if label:
             clause.lead = label
             clause.content = [*(t for t in label if t.keys), *clause.content]
@@ -149,6 +155,9 @@ _COMPARATIVE = frozenset(
 )
 
 
+_MOVES = frozenset("fall falls drop drops go goes rise rises sink climb get grow dip run fallen steigen sinken".split())
+"""`may not fall below 80`: the verb says no more than the bound, so the negation is the bound's."""
+
 _RESTRICTIVE = frozenset("with of having containing than con de com di avec mit met med z с".split())
 
 
@@ -164,7 +173,11 @@ def _turn_bounds(folded: str, sentence: Sentence) -> None:
         index = next((i for i, t in enumerate(tokens) if t.kind == "n" and t.start == number.start), -1)
         before = tokens[index - 1] if index > 0 else None
         first = folded[number.start : number.end].split(" ", maxsplit=1)[0]
-        if before is None or before.word in _RESTRICTIVE or not (first in _COMPARATIVE or before.tags & (lx.AUX | lx.NEG)):
+        if (
+            before is None
+            or before.word in _RESTRICTIVE
+            or not (first in _COMPARATIVE or before.tags & (lx.AUX | lx.NEG) or before.word in _MOVES)
+        ):
             continue
         for earlier in reversed(tokens[max(0, index - 9) : index]):
             if earlier.tags & (lx.EXC | lx.SUB | lx.CONJ) or (earlier.kind == "p" and earlier.word in ";:"):
@@ -174,6 +187,8 @@ def _turn_bounds(folded: str, sentence: Sentence) -> None:
                 sentence.numbers[at] = number._replace(op=op)
                 tokens[index].tags |= ABSORBS
                 tokens[index].keys = ("#" + op + number.value,)
+                if before.word in _MOVES:
+                    before.keys = ()
                 break
 
 
@@ -254,6 +269,7 @@ def _split(tokens: list[Token], language: Language) -> list[list[Token]]:
                 token.word == ","
                 and content
                 and not _excepts(tokens, at + 1)
+                and not (not parts and part[0].tags & lx.EXC and _negative(tokens, at + 1))
                 and _new_clause(tokens, at + 1, language, negated)
             ):
                 parts.append(part)
@@ -283,6 +299,16 @@ def _values_only(tokens: list[Token], at: int) -> int:
 def _spaced(tokens: list[Token], at: int, after_only: bool = False) -> bool:
     after = at + 1 >= len(tokens) or tokens[at + 1].start > tokens[at].end
     return after and (after_only or at == 0 or tokens[at - 1].end < tokens[at].start)
+
+
+def _negative(tokens: list[Token], at: int) -> bool:
+    """Is the clause from here on negated? After a fronted `without X,` it completes an *only*."""
+    for token in tokens[at : at + 9]:
+        if token.kind == "p" and token.word in ",;:.":
+            return False
+        if token.tags & lx.NEG:
+            return True
+    return False
 
 
 def _excepts(tokens: list[Token], at: int) -> bool:
@@ -336,63 +362,70 @@ def _third_person(token: Token, language: Language) -> bool:
 
 def _settle(clause: Clause, language: Language) -> Clause:
     """Sign, quantifier and hedge of a clause."""
-    count = 0
-    neither = False
-    for token, following in zip(clause.tokens, clause.tokens[1:], strict=False) if clause.flags & lx.ALL else ():
-        if (
-            token.tags & lx.ALL
-            and (following.kind == "n" or following.word[0] in "0123456789" or following.word in language.number_words)
-            and token.word not in {"all", "both"}
-        ):
-            token.tags &= ~lx.ALL  # `every 8 hours` is an interval
-            clause.flags = 0
-    if not clause.flags:
-        for token in clause.tokens:
-            clause.flags |= token.tags
-    for token in (*clause.lead, *clause.tokens) if clause.lead or clause.flags & _SETTLES else ():
-        tags = token.tags
-        if tags & lx.HEDGE and not clause.hedge:
-            clause.hedge = token.word
-        if tags & lx.NEG:
-            if neither and token.word in {"nor", "ni", "ani", "ни", "weder", "noch"}:
-                continue
-            neither = neither or token.word in {"neither", "nor", "ni", "ani", "ни", "weder", "né", "ne"}
-            count += 1
-        elif tags & lx.EXCEPT:
-            clause.excepted = True
-            clause.quantifier = "only" if count else "except"
-            count += count % 2
-        elif tags & lx.EXC or tags & lx.INSTEAD:
-            clause.excepted = True
-            if count:
-                clause.quantifier = "only"
-            count += 1
-        elif tags & lx.UNTIL and count % 2:
-            clause.quantifier = "only"
-            clause.excepted = True
-            count += 1
+    if clause.flags & lx.ALL:
+        _intervals(clause, language)
+    count = _negations(clause) if clause.lead or clause.flags & _SETTLES else 0
     if language.code in _DOUBLE and count == 2 and not clause.excepted:
         count = 1
     if clause.flags & ABSORBS:
         count -= sum(token.tags & ABSORBS != 0 for token in clause.tokens)
     clause.negated = count > 0 or bool(clause.flags & (lx.NEG | ABSORBS))
     clause.sign = -1 if count % 2 else 1
-    flags = clause.flags
     if not clause.quantifier:
-        clause.quantifier = (
-            "only"
-            if flags & (lx.ONLY | lx.AFTERWARDS)
-            else "all"
-            if flags & lx.ALL
-            else "some"
-            if flags & lx.SOME
-            else "most"
-            if flags & lx.MOST
-            else ""
-        )
+        clause.quantifier = next((name for tags, name in _QUANTIFIERS if clause.flags & tags), "")
     return clause
 
 
+_QUANTIFIERS = ((lx.ONLY | lx.AFTERWARDS, "only"), (lx.ALL, "all"), (lx.SOME, "some"), (lx.MOST, "most"))
+"""The strictest that stands in a clause counts."""
+
+
+def _intervals(clause: Clause, language: Language) -> None:
+    """`every 8 hours` is an interval and says nothing of all."""
+    for token, following in zip(clause.tokens, clause.tokens[1:], strict=False):
+        if (
+            token.tags & lx.ALL
+            and (following.kind == "n" or following.word[0] in DIGITS or following.word in language.number_words)
+            and token.word not in {"all", "both"}
+        ):
+            token.tags &= ~lx.ALL
+    clause.flags = 0
+    for token in clause.tokens:
+        clause.flags |= token.tags
+
+
+def _negations(clause: Clause) -> int:
+    """How often the clause is negated, exceptions counted; sets its hedge, and quantifier and exception where they decide."""
+    count = 0
+    neither = fronted = False
+    for token in (*clause.lead, *clause.tokens):
+        tags = token.tags
+        if tags & lx.HEDGE and not clause.hedge:
+            clause.hedge = token.word
+        if tags & lx.NEG and tags & lx.EXCEPT:
+            clause.excepted, clause.quantifier = True, "only"  # `nobody but Hanna`
+        elif tags & lx.NEG:
+            if neither and token.word in _NOR:
+                continue
+            if fronted:
+                clause.quantifier = "only"  # `without a ticket, no commit is accepted`
+            neither = neither or token.word in _NEITHER
+            count += 1
+        elif tags & lx.EXCEPT:
+            clause.excepted = True
+            clause.quantifier = "only" if count else "except"
+            count += count % 2
+        elif tags & (lx.EXC | lx.INSTEAD) or (tags & lx.UNTIL and count % 2):
+            clause.excepted = True
+            if count:
+                clause.quantifier = "only"
+            count += 1
+            fronted = fronted or (count == 1 and bool(tags & lx.EXC))
+    return count
+
+
+_NOR = frozenset({"nor", "ni", "ani", "ни", "weder", "noch"})
+_NEITHER = frozenset({"neither", "nor", "ni", "ani", "ни", "weder", "né", "ne"})
 _SETTLES = lx.HEDGE | lx.NEG | lx.EXCEPT | lx.EXC | lx.INSTEAD | lx.UNTIL
 """What decides the sign, the exception or the hedge of a clause; most clauses have none of it."""
 

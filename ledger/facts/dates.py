@@ -44,6 +44,7 @@ _ISO = re.compile(
 _NUMERIC = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/]|[.-]\d)", re.ASCII)
 _YMD = re.compile(r"(?<![\d./-])(\d{4})[./](\d{1,2})[./](\d{1,2})(?![\d/]|[.]\d)", re.ASCII)
 _EAST = re.compile(r"(?:(\d{4})\s?[年년]\s?)?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号號]", re.ASCII)
+_EAST_WORDS = re.compile(r"([一二三四五六七八九十]{1,2})月([一二三四五六七八九十]{1,3})[日号號]", re.ASCII)
 _CLOCK = re.compile(r"(?<![\d:.,/" + WORD + r"])" + _TIME + r"(?![\d:/]|[.,]\d|-?[a-z])", re.ASCII)
 _RANGE_JOIN = re.compile(r"\s?(?:-|~|부터|から|to|bis|until|a|alle|à|до)\s?$", re.ASCII)
 _BETWEEN = re.compile(
@@ -72,7 +73,7 @@ _DIGIT = re.compile("[0-9]", re.ASCII)
 def find_dates(folded: str, start: int, end: int, language: Language) -> list[Dated]:
     """Every date, time and distance in `folded[start:end]`, in order, none inside another. Offsets are of `folded`."""
     text = folded[start:end]
-    has_digits = _DIGIT.search(text) is not None
+    has_digits = _DIGIT.search(text) is not None or "月" in text
     found = _join(text, _days(text, language), _times(text, language)) if has_digits else _word_times(text, language)
     return [Dated(item.start + start, item.end + start, item.value) for item in found]
 
@@ -94,6 +95,8 @@ def _days(text: str, language: Language) -> list[Dated]:
         put(m.start(), m.end(), _date(m[1], m[2], m[3]))
     for m in _EAST.finditer(text):
         put(m.start(), m.end(), _date(m[1] or "", m[2], m[3]))
+    for m in _EAST_WORDS.finditer(text):
+        put(m.start(), m.end(), _date("", str(_east(m[1])), str(_east(m[2]))))
     for m in _NUMERIC.finditer(text):
         if len(m[4]) == 4 or m[2] == "/":
             put(m.start(), m.end(), _numeric(m, text, language))
@@ -104,6 +107,17 @@ def _days(text: str, language: Language) -> list[Dated]:
             year = groups.get("y") or groups.get("yy") or ""
             put(m.start(), m.end(), _date(year, str(months[m["m"]]), m["d"] or ""))
     return sorted(found)
+
+
+def _east(text: str) -> int:
+    """`三` is 3, `十五` 15, `二十一` 21; what is no number is 0, which is no month and no day."""
+    tens, mark, ones = text.rpartition("十")
+    if not mark:
+        return _SIGNS.find(text) + 1 if len(text) == 1 else 0
+    return (_SIGNS.find(tens) + 1 if tens else 1) * 10 + (_SIGNS.find(ones) + 1 if ones else 0)
+
+
+_SIGNS = "一二三四五六七八九"
 
 
 def _date(year: str, month: str, day: str) -> str:

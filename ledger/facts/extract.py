@@ -33,6 +33,10 @@ _WRAPPER = re.compile(
 _INTERRUPTED = re.compile(r"\[Request interrupted[^\]\n]{0,60}\]", re.ASCII)
 
 
+_USER_SAID = re.compile(r"\A[^\n]{0,400}tool use was rejected[^\n]{0,300}the user said:\s", re.ASCII)
+"""A runtime hands a user's words to the model as a tool's result when they came with a refusal."""
+
+
 def _blank_wrappers(text: str) -> str:
     """The text with what a runtime put into it (reminders, output of shell escapes) blanked, offsets unchanged."""
     if "[Request interrupted" in text:
@@ -65,6 +69,9 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
         return Manifest(extractor=EXTRACTOR)
     if role == "tool" and text.startswith(CALL):
         return _call(text, scope_key, valid)
+    said = _USER_SAID.search(text) if role == "tool" else None
+    if said is not None:
+        return extract(" " * said.end() + text[said.end() :], "user", scope_key=scope_key, valid=valid)
     text = _blank_wrappers(text)
     text, passed_over = worth_reading(text, role)
     folded = fold(text)
@@ -94,6 +101,7 @@ def _call(text: str, scope_key: str, valid: tuple[str, str]) -> Manifest:
 
 def _read_blocks(builder: Builder, found: list[Block], language: Language) -> None:
     at = 0
+    diff = builder.bulk and ("\n@@ -" in builder.text or builder.text.startswith("diff --git "))
     choosy, small = builder.role == "tool", len(builder.text) <= SMALL_CHARS
     while at < len(found):
         block = found[at]
@@ -108,9 +116,9 @@ def _read_blocks(builder: Builder, found: list[Block], language: Language) -> No
             at = stop
             continue
         if block.kind == "code":
-            if not builder.long:
+            if not (diff or builder.long or builder.explains):
                 add_code(builder, block, language)
-        else:
+        elif not diff:
             _prose(builder, block, language)
         at += 1
 

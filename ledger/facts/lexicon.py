@@ -108,9 +108,11 @@ class Language:
         self.negative_words = _pattern(data.get("negative_words", ""))
         self.particles: tuple[str, ...] = tuple(sorted(fold(data.get("particles", "")).split(), key=lambda p: (-len(p), p)))
         self.verb_prefixes: tuple[str, ...] = tuple(fold(data.get("verb_prefixes", "")).split())
-        self.letters = frozenset(data.get("letters", ""))
+        self.letters: frozenset[str] = frozenset(data.get("letters", ""))
         self.before = frozenset(fold(data.get("before", "")).split())
         self.after = frozenset(fold(data.get("after", "")).split())
+        self.by = frozenset(fold(data.get("by", "")).split())
+        self.since = frozenset(fold(data.get("since", "")).split())
         self.prefixes: tuple[str, ...] = tuple(fold(p) for p in data.get("prefixes", ()))
         self.bounds = self._bounds(data.get("bounds", {}), ("le", "ge", "gt", "lt", "approx"), "")
         self.bounds_after = self._bounds(data.get("bounds", {}), ("le", "ge"), "after_")
@@ -131,8 +133,14 @@ class Language:
         self.no_spaces: bool = data.get("no_spaces", False)
         self.verb_last: bool = data.get("verb_last", False)
         self.function_words = frozenset(word for word, tag in self.tags.single.items() if tag & (STOP | AUX | PRON | NEG))
-        bound_words = (word for entry in (*self.bounds, *self.bounds_after) for word in entry)
-        self.vocabulary = frozenset(
+        bound_words = (
+            *self.by,
+            *self.since,
+            *self.before,
+            *self.after,
+            *(word for entry in (*self.bounds, *self.bounds_after) for word in entry),
+        )
+        self.vocabulary: frozenset[str] = frozenset(
             (*self.tags.single, *self.months, *self.weekdays, *self.number_words, *self.relative_days, *bound_words)
         )
         self.concepts: dict[str, tuple[str, ...]] = {}
@@ -309,21 +317,26 @@ def detect(folded: str, fallback: Language = ENGLISH, original: str = "") -> Lan
                 if code == "ru" and "uk" in LANGUAGES and _UKRAINIAN.search(sample):
                     return LANGUAGES["uk"]
                 return LANGUAGES.get(code, fallback)
-    hits: dict[str, int] = {}
-    for word in frozenset(_WORDS.findall(sample)):
+    votes: dict[str, int] = {}
+    for word in dict.fromkeys(_WORDS.findall(sample)):
         for code in _SPEAKERS.get(word, ()):
-            hits[code] = hits.get(code, 0) + 1
+            votes[code] = votes.get(code, 0) + 1
     if original and not original.isascii():
-        for letter in frozenset(original[:_SAMPLE_CHARS]):
+        for letter in dict.fromkeys(original[:_SAMPLE_CHARS]):
             for code in _WRITERS.get(letter, ()):
-                hits[code] = hits.get(code, 0) + LETTER_WEIGHT
-    best, best_hits = fallback, hits.get(fallback.code, 0)
+                votes[code] = votes.get(code, 0) + LETTER_WEIGHT
+    best, best_hits = fallback, votes.get(fallback.code, 0)
     for language in _LATIN_LANGUAGES:
-        count = hits.get(language.code, 0)
-        if count > best_hits and count > 1:
+        count = votes.get(language.code, 0)
+        if count > best_hits and (
+            count > 1 or (count == 1 and not best_hits and len(sample) < SHORT_SAMPLE and len(votes) == 1)
+        ):
             best, best_hits = language, count
     return best
 
+
+SHORT_SAMPLE = 120
+"""In so short a text one word decides, if it is a word of one language only and nothing speaks for another."""
 
 LETTER_WEIGHT = 2
 """What a letter such as `\u015f` says about the language, in words."""
@@ -339,8 +352,6 @@ def supported_scripts(folded: str) -> Iterator[str]:
     for code, pattern in _SCRIPTS:
         if code in LANGUAGES and pattern.search(folded):
             yield code
-
-
 
 
 def _holders(sets: list[tuple[str, frozenset[str]]]) -> dict[str, tuple[str, ...]]:

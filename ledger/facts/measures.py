@@ -52,7 +52,7 @@ _SCALE = {"k": 1000, "K": 1000, "M": 10**6, "bn": 10**9, "mio": 10**6, "B": 10**
 _WORDS_BACK = re.compile(rf"[{WORD}'.~]+", re.ASCII)
 
 
-_NEXT_WORD = re.compile(rf"\s?-?\s?([{WORD}'-]+)", re.ASCII)
+_NEXT_WORD = re.compile(rf"[\s-]?([{WORD}'-]+)", re.ASCII)
 
 
 _SPACED_NOT_UNITS = frozenset({"A", "t", "M", "in", "am", "is", "as"})
@@ -64,6 +64,7 @@ _SCALE_SUFFIX = re.compile(r"(bn|mio|[kKMB])(?![A-Za-z0-9/])", re.ASCII)
 _PER = re.compile(rf"\s?/\s?|\s([{WORD}]+)\s", re.ASCII)
 
 
+_EXTREMES = {"minimum": ">=", "min": ">=", "min.": ">=", "maximum": "<=", "max": "<=", "max.": "<="}
 _ARTICLES = frozenset({"a", "an", "the", "de", "of", "von", "di", "az"})
 
 
@@ -84,6 +85,8 @@ def bound_before(line: Line, start: int) -> tuple[str, int]:
     if not words or window[words[-1].end() :].strip(SPACE):
         return "", start
     names = [word[0] for word in words]
+    if len(names) > 1 and names[-2] in _EXTREMES and names[-1] not in _ARTICLES:
+        return _EXTREMES[names[-2]], start  # `minimum width 240 px`
     if names[-1] not in _last_words(language.code):
         return "", start
     for length in range(min(5, len(names)), 0, -1):
@@ -103,7 +106,7 @@ def bound_after(line: Line, look: int, at: int) -> tuple[str, int]:
     words = list(_WORDS_BACK.finditer(folded, look, min(end, look + 40)))[:3]
     if words and folded[look : words[0].start()].strip(SPACE) == "":
         for length in range(len(words), 0, -1):
-            op = language.bounds_after.get(tuple(word[0] for word in words[:length]))
+            op = language.bounds_after.get(tuple(word[0].rstrip(".") for word in words[:length]))
             if op:
                 return op, words[length - 1].end()
     return "", at

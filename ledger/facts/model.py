@@ -5,8 +5,10 @@
 - `key/key` alternatives of one word: concepts (`@start`, `-@start` for its opposite) and the stem
 - `^` before a name that has to stand in any restatement, `!` an identifier, `#` a number or date in canonical form
 - `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception (`%not`: a plain
-  *not*), `%ask` a question, `%,` the next member of a list, `%ban` a negated statement, `%it` one about a pronoun,
+  *not*), `%always` an order without exception, `%todo` what is still to be done, `%rule` what lays down, `%then` what may
+  have changed since, `%ask` a question, `%,` the next member of a list, `%ban` a negated statement, `%it` one about a pronoun,
   `%verb=key` the word that is negated
+- `%<` and `%>` say that a date bounds from above (`by`, `until`) or from below (`after`, `from`)
 - `<key` and `-<key` stand for *before key* and *after key*
 - a space within a key is written U+00A0, a slash U+2215
 
@@ -98,6 +100,32 @@ def near_tokens(sentence: Sentence, at: int) -> list[Token]:
         if token.keys:
             right.append(token)
     return (right[:4] + left[:4])[:NEAR_WORDS_MAX]
+
+
+def side_of(sentence: Sentence, at: int) -> str:
+    """On which side of the date at token `at` something lies: `<` by or before it, `>` after or from it, else nothing."""
+    language = sentence.language
+    for index in range(at - 1, max(-1, at - 4), -1):
+        token = sentence.tokens[index]
+        if token.kind != "w":
+            break
+        early = token.word in language.before or token.word in language.by
+        if early or token.word in language.after or token.word in language.since:
+            negated = token.word not in language.by and _negated_before(sentence, index)
+            return "<" if early != negated else ">"
+        if token.keys and not token.tags & (1 << 21):
+            break
+    return ""
+
+
+def _negated_before(sentence: Sentence, at: int) -> bool:
+    """`not before 3 May`: a negation in the same stretch between punctuation marks."""
+    for token in reversed(sentence.tokens[max(0, at - 8) : at]):
+        if token.kind == "p":
+            return False
+        if token.tags & (1 << 0):
+            return True
+    return False
 
 
 def _edge(token: Token) -> bool:

@@ -175,11 +175,20 @@ def _finish(line: Line, start: int, at: int, value: Fraction, unit: Unit | None,
     return _assemble(line, op_start, at, op, scaled, unit, digits)
 
 
+_AND = frozenset("and und et y e i en och и ve".split())
+_BETWEEN = re.compile(
+    rf"(?<![{WORD}])(?:between|zwischen|entre|tra|fra|tussen|mellan|miedzy|pomiedzy|между|arasinda)(?![{WORD}])", re.ASCII
+)
+"""`shards 7 and 12` are two; `between 7 and 12` is a range."""
+
+
 def _second(line: Line, at: int) -> tuple[Fraction | None, int, bool]:
     """The value after a dash, `to` or `of`, where it ends, and whether it was `of`."""
     spread = _RANGE.match(line.folded, at, line.end)
     language = line.language
     if not spread or not (spread[1] is None or spread[1] in language.to or spread[1] in language.of):
+        return None, at, False
+    if spread[1] in _AND and not _BETWEEN.search(line.folded, max(0, at - 40), at):
         return None, at, False
     second = _MORE.match(line.folded, spread.end(), line.end)
     value = decimal(second[0], language.decimal_comma) if second else None

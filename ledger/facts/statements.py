@@ -11,19 +11,9 @@ from ledger.facts.clauses import Clause, Sentence
 from ledger.facts.fold import normalise
 from ledger.facts.identifiers import VALUE
 from ledger.facts.model import encode, segmented, words_of
-from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS
+from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS, errand, faulty, momentary
 from schemas.facts import FactClass, FactKind
 from schemas.records import Role
-
-_EPHEMERAL = re.compile(
-    r"^\W{0,3}(?:(?:ok|okay|now|good|great|perfect|excellent|first|next|so|then|alright|sure"
-    r"|done)\b[\s,.!:-]{0,3}){0,3}(?:let me|let's (?:see|look|check|run|try|first|start)|i'll\b|i will\b"
-    r"|i'm going to|"
-    r"i need to|i should|i want to|now i|i can see|i see\b|looking at|checking|continuing|here's|here is"
-    r"|you're right|good question|great question)",
-    re.ASCII,
-)
-
 
 _SMALL_TALK = re.compile(
     r"^\W{0,3}(?:but |so |and )?(?:i|we|you)\s(?:don't|do not|didn't|can't|cannot|couldn't"
@@ -43,9 +33,6 @@ _PROPOSES = re.compile(
 """A question that could come back as something decided; a question for information is answered and done with."""
 
 
-_NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|got it|great|excellent|perfect)\b", re.ASCII)
-
-
 _PROGRESS = re.compile(r"^(?:running|compiling|downloading|building|installing|fetching|collecting)\b", re.ASCII)
 
 
@@ -61,16 +48,32 @@ def says_nothing(builder: Builder, start: int, end: int) -> bool:
     words = frozenset(_WORD.findall(folded))
     if not words.isdisjoint(_TIMES):
         return False
-    if _EPHEMERAL.search(folded) or _NOW.search(folded) or folded.endswith("?"):
+    if momentary(folded) or folded.endswith("?"):
         return True
-    return builder.long and words.isdisjoint(_CUES) and "n't" not in folded and not _INNER_CAPITAL.search(builder.text, start, end) and folded.isascii()
+    return (
+        builder.long
+        and words.isdisjoint(_CUES)
+        and "n't" not in folded
+        and not _INNER_CAPITAL.search(builder.text, start, end)
+        and folded.isascii()
+    )
 
 
 _WORD = re.compile("[a-z']+", re.ASCII)
 _INNER_CAPITAL = re.compile(r"(?<=[\s(*\"'/])[A-Z]", re.ASCII)
 _TIMES = frozenset((*lx.ENGLISH.clock, *lx.ENGLISH.relative_days, *lx.ENGLISH.months, *lx.ENGLISH.number_words))
 _CLASS_TAGS = (
-    lx.NEG | lx.EXC | lx.EXCEPT | lx.REASON | lx.INSTEAD | lx.DECIDED | lx.REJECTED | lx.PROMISE | lx.REPORT | lx.NONE | lx.UNTIL
+    lx.NEG
+    | lx.EXC
+    | lx.EXCEPT
+    | lx.REASON
+    | lx.INSTEAD
+    | lx.DECIDED
+    | lx.REJECTED
+    | lx.PROMISE
+    | lx.REPORT
+    | lx.NONE
+    | lx.UNTIL
 )
 _CUES = lx.ENGLISH.cues(_CLASS_TAGS)
 
@@ -80,22 +83,31 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
     folded, role = builder.folded, builder.role
     text = folded[sentence.start : sentence.end]
     asked = role == "user" and bool(_ASKING_YOU.search(text))
-    if role != "user" and (_EPHEMERAL.search(text) or _NOW.search(text) or (role == "tool" and _PROGRESS.search(text))):
+    if role != "user" and (momentary(text) or (role == "tool" and _PROGRESS.search(text))):
         return
     if sentence.question and not asked:
-        if role == "user" and (len(builder.text) < SMALL_CHARS or _PROPOSES.search(text)):
+        if role == "user" and _PROPOSES.search(text):
             _question(builder, sentence)
         return
     for number, clause in enumerate(merged(sentence)):
         if clause.label:
             continue
         cls, kind = _class_of(clause, sentence, builder, asked and number == 0)
-        if cls is None:
+        if cls is None or (builder.aloud and not _lasting(clause, sentence, cls, kind, role)):
             continue
         start, end = clause_bounds(builder.text, clause)
         marks = []
-        if cls == "instruction" or clause.flags & lx.MUST or (clause.tokens[0].tags & lx.VERB):
+        if (
+            (cls == "instruction" and (clause.flags & lx.MUST or not clause.flags & lx.MAY))
+            or clause.flags & lx.MUST
+            or (clause.tokens[0].tags & lx.VERB)
+        ):
             marks.append("%imp")
+        words = {token.word for token in clause.tokens}
+        if words & _ALWAYS:
+            marks.append("%always")
+        if "still" in words and clause.flags & lx.MUST:
+            marks.append("%todo")
         if clause.excepted:
             marks.append("%exc")
             if clause.quantifier == "only" and not clause.flags & (lx.NONE | lx.ONLY):
@@ -104,7 +116,7 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
             marks += _ban_marks(clause)
         if _rules(clause, sentence, cls, kind, role):
             marks.append("%rule")
-        if role != "user" and _CHANGING & {token.word for token in clause.tokens}:
+        if role != "user" and _CHANGING & words:
             marks.append("%then")
         context = " ".join([*marks, *segmented(clause)])
         quantifier = clause.quantifier
@@ -121,8 +133,16 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
         )
 
 
+_ALWAYS = frozenset("always immer stets toujours siempre sempre altijd alltid zawsze всегда".split())
+"""With an order these press it, and `has to` presses as much; with a count of things (`every file`) nothing else does."""
+
 _CHANGING = frozenset({"longer", "yet", "still", "now", "anymore", "currently", "already", "initially", "originally"})
 """Words by which a report says that a state changes: what it says holds for its moment only."""
+
+
+def _lasting(clause: Clause, sentence: Sentence, cls: FactClass, kind: FactKind, role: Role) -> bool:
+    """What outlives the moment even in a message that thinks aloud: decisions, rules, promises."""
+    return cls == "commitment" or _rules(clause, sentence, cls, kind, role)
 
 
 def _rules(clause: Clause, sentence: Sentence, cls: FactClass, kind: FactKind, role: Role) -> bool:
@@ -195,7 +215,11 @@ def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool)
     words = sum(token.kind not in "nd" for token in clause.content)
     text = folded[clause.start : clause.end]
     if clause.flags & lx.REASON and role in {"user", "assistant"} and words >= 2:
-        given = not builder.long or (words >= 3 and (_chosen(sentence) or any(c.flags & lx.MUST for c in sentence.clauses)))
+        given = (
+            not (builder.long or builder.explains)
+            or _chosen(sentence)
+            or (words >= 3 and any(c.flags & lx.MUST for c in sentence.clauses))
+        )
         return ("decision", "reason") if given else (None, "")
     if flags & lx.INSTEAD and not flags & lx.NEG:
         turned = role == "user" or (role == "assistant" and _chosen(sentence))
@@ -203,7 +227,9 @@ def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool)
     if _negates(clause):
         small_talk = role != "user" and _SMALL_TALK.search(text)
         if words and _substantial(clause, builder, words) and not small_talk and not _labels_only(clause):
-            return ("narrative" if _condition(clause) else "prohibition"), ""
+            if _condition(clause):
+                return None if len(builder.text) > SMALL_CHARS else "narrative", ""
+            return "prohibition", ""
         return None, ""
     if role in {"user", "assistant"} and words >= 2 and flags & (lx.DECIDED | lx.REJECTED) and not clause.hedge:
         return "decision", "rejected" if flags & lx.REJECTED else "decided"
@@ -212,6 +238,7 @@ def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool)
     if (
         role == "user"
         and (asked or _imperative(clause, sentence))
+        and not errand(text)
         and clause.tokens[0].word not in _SUBORDINATES
         and (
             words >= (3 if len(builder.text) > LONG_CHARS and content == words else 2)
@@ -222,8 +249,14 @@ def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool)
     if (
         content >= 2
         and words >= 1
+        and not _fragment(clause, builder)
+        and not (role == "assistant" and momentary(text))
+        and not (role == "user" and errand(text))
+        and not (role == "tool" and not _told(clause, text, folded))
         and _says_something(clause, sentence, content, role == "user" or len(builder.text) <= SMALL_CHARS)
-        and not ((builder.long or (role == "user" and len(builder.text) > LONG_CHARS)) and not _full(clause))
+        and not (
+            (builder.long or builder.explains or (role == "user" and len(builder.text) > LONG_CHARS)) and not _full(clause)
+        )
     ):
         return "narrative", ""
     return None, ""
@@ -244,7 +277,8 @@ def _condition(clause: Clause) -> bool:
 
 
 _SUBORDINATES = frozenset(
-    "if when whenever where which that who whose whom while so as although though whether wenn falls si quando cuando als jeśli".split()
+    """if when whenever where which that who whose whom while so as although though whether
+    wenn falls si quando cuando als jeśli""".split()
 )
 
 
@@ -265,6 +299,31 @@ def _plainly(clause: Clause) -> bool:
     return any(t.tags & lx.NEG and (t.word in _PLAIN or t.word.endswith("n't") or not t.word.isascii()) for t in clause.tokens)
 
 
+_POINTING = frozenset("it this that they these those it's that's they're this's here there which".split())
+
+
+def _told(clause: Clause, text: str, folded: str) -> bool:
+    """Of a tool's lines a fault or a whole sentence tells something; titles and names are the lists it was asked for."""
+    ended = folded[clause.end : clause.end + 1] in {".", "!", ";", ","}
+    return (
+        faulty(text)
+        or (ended and bool(clause.flags & (lx.AUX | lx.PRED | lx.MUST | lx.REPORT | lx.ONLY | lx.VERB)))
+        or not text.isascii()
+    )
+
+
+def _fragment(clause: Clause, builder: Builder) -> bool:
+    """In an assistant's text of some length: words without a predicate, or about something that another sentence names."""
+    if builder.role != "assistant" or len(builder.text) <= SMALL_CHARS or not builder.folded.isascii():
+        return False
+    if clause.tokens[0].word in _POINTING or clause.tokens[0].word in _SUBORDINATES:
+        return True
+    if sum(token.kind == "w" for token in clause.content) < 2:
+        return True
+    told = clause.flags & (lx.AUX | lx.PRED | lx.MUST | lx.MAY | lx.VERB | lx.REPORT | lx.ONLY)
+    return not told and not any(token.kind == "w" and token.word.endswith(("ed", "s")) for token in clause.tokens[1:4])
+
+
 def _full(clause: Clause) -> bool:
     """A whole statement, not a fragment: enough content, and a verb that the language data knows or an ending that shows
     one.
@@ -282,9 +341,11 @@ def _substantial(clause: Clause, builder: Builder, words: int) -> bool:
         return True
     if builder.bulk:
         return words >= 3 and bool(clause.flags & lx.MUST) and not clause.tokens[0].tags & (lx.SUB | lx.EXC)
-    if builder.long and (words < 3 or clause.tokens[0].tags & (lx.SUB | lx.EXC) or not _plainly(clause)):
+    if builder.role == "assistant" and len(builder.text) > SMALL_CHARS // 2 and not _plainly(clause):
         return False
-    if clause.tokens[0].tags & lx.SUB and not clause.excepted:
+    if (builder.long or builder.explains) and (words < 3 or clause.tokens[0].tags & (lx.SUB | lx.EXC) or not _plainly(clause)):
+        return False
+    if clause.tokens[0].tags & lx.SUB and not clause.tokens[0].tags & lx.CONJ and not clause.excepted:
         return False
     if not clause.excepted and {token.word for token in clause.tokens if token.tags & lx.NEG} <= _AVOIDS:
         return False

@@ -12,7 +12,7 @@ from ledger.facts.blocks import blocks, sentences
 from ledger.facts.clauses import Clause, Sentence, analyse
 from ledger.facts.fold import DIGITS, WORD, fold, normalise
 from ledger.facts.lexicon import FOREIGN, detect
-from ledger.facts.model import clause_at, near_tokens
+from ledger.facts.model import clause_at, near_tokens, side_of
 from ledger.facts.tables import table_rows
 from ledger.facts.tokens import Token
 
@@ -127,12 +127,13 @@ class SummaryText:
         for date in sentence.dates:
             part = next((p for s, e, p in spans if s <= date.start < e), -1)
             near = _flat(near_tokens(sentence, index[date.start])) if date.start in index else frozenset()
-            place = Place(date.start, date.end, "", date.value, "date", near | label_keys, every, part)
+            side = side_of(sentence, index[date.start]) if index.get(date.start) else ""
+            place = Place(date.start, date.end, side, date.value, "date", near | label_keys, every, part)
             self.dates.append(place)
             self.date_values.setdefault(date.value, []).append(place)
 
     def _part(self, clause: Clause, number: int, labels: list[Token], sentence: Sentence) -> int:
-        keys = _flat(clause.content) | _flat(labels)
+        keys = _flat(clause.content) | _flat(labels) | _flat(clause.topic)
         at = len(self.parts)
         self.parts.append(
             Part(

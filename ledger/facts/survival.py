@@ -31,6 +31,11 @@ def _identifier(fact: Fact, summary: SummaryText) -> Finding:
     found = summary.find(fact.value)
     if found is not None:
         return Finding("verbatim", *found)
+    bare = fact.value.removeprefix("./").removesuffix("()")
+    if bare != fact.value and bare:
+        found = summary.find(bare)
+        if found is not None:
+            return Finding("equivalent", *found)  # `./` and `()` are no part of the name
     near = summary.identifier_folds.get(fold(fact.value))
     if near is None:
         near = summary.identifier_folds.get(tail_of(fact.value))
@@ -54,7 +59,9 @@ def _cut(value: str, summary: SummaryText) -> tuple[int, int] | None:
 
 def _sets(context: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     near, _, rest = context.partition("|")
-    return [alternatives(word) for word in near.split(" ") if word], [alternatives(word) for word in rest.split(" ") if word]
+    return [alternatives(word) for word in near.split(" ") if word and word[0] != "%"], [
+        alternatives(word) for word in rest.split(" ") if word
+    ]
 
 
 def _near_hits(place: Place, near: list[tuple[str, ...]]) -> int:
@@ -108,12 +115,18 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     if place.op != op and not _limits_alike(op, place, near, rest):
         if op == "~" and not place.op:
             return Finding("equivalent", place.start, place.end, hedge="stripped")
+        if _OPPOSITE.get(op) == place.op:
+            return Finding("inverted", place.start, place.end, polarity="inverted")
         if {op, place.op} <= {"", "=="}:
             return Finding("equivalent", place.start, place.end)
         return Finding("changed", place.start, place.end, quantifier="changed" if op and op != "~" else "n/a")
     return Finding(
         "equivalent" if fact.context else "verbatim", place.start, place.end, quantifier="kept" if op in {"<=", ">="} else "n/a"
     )
+
+
+_OPPOSITE = {"<=": ">", ">": "<=", ">=": "<", "<": ">="}
+"""`must not exceed 20` turned into `must exceed 20`: what the one allows is just what the other forbids."""
 
 
 def _limits_alike(op: str, place: Place, near: list[tuple[str, ...]], rest: list[tuple[str, ...]]) -> bool:
@@ -185,9 +198,15 @@ def _date(fact: Fact, summary: SummaryText) -> Finding:
     if not found:
         return Finding("changed", other[1].start, other[1].end) if other is not None and other[0] >= 2 else MISSING
     score, place = max(found, key=lambda item: item[0])
+    if place.op and place.op == _OTHER_SIDE.get(fact.context[:2]):
+        return Finding("changed", place.start, place.end)
     if other is not None and other[0] > score and score < 4 and other[0] >= 4:
         return Finding("changed", place.start, place.end)
     return Finding("equivalent", place.start, place.end)
+
+
+_OTHER_SIDE = {"%<": ">", "%>": "<"}
+"""`by 14 March` told as `after 14 March`: the date stands, what it bounds is the other side."""
 
 
 def _resolved(anchor: str, days: str) -> list[str]:

@@ -177,7 +177,8 @@ def _phrase(tokens: list[Token], at: int, language: Language) -> int:
     skip = 0
     for rest, tag in language.tags.longer.get(word, ()):
         if _follows(tokens, at, rest):
-            token.tags, token.keys, skip = tag & ~lx.NEUTRAL, (), len(rest)
+            denied = tag & lx.REJECTED and any(language.tags.single.get(part, 0) & lx.NEG for part in (word, *rest))
+            token.tags, token.keys, skip = tag & ~lx.NEUTRAL | (lx.NEG if denied else 0), (), len(rest)
             break
     else:
         for rest, _ in _bound_phrases(language).get(word, ()):
@@ -187,7 +188,7 @@ def _phrase(tokens: list[Token], at: int, language: Language) -> int:
     for rest, key in language.concept_phrases.get(word, ()):
         if _follows(tokens, at, rest):
             token.keys = (key,)
-            token.tags &= ~_OPERATORS
+            token.tags &= ~(_OPERATORS | lx.REASON)
             for later in tokens[at + 1 : at + 1 + len(rest)]:
                 later.keys, later.tags = (), later.tags & ~lx.NEG
     return skip

@@ -25,8 +25,10 @@ _LINES = re.compile(
     r"|(?P<hit>(?:[\w.~@+-]*/)*[\w.@+-]+[:-]\d{1,6}(?::(?!\d+:\s)|-))"
     r"|(?P<row>[ \t]*\d{1,6}[:-](?=[ \t]{2,}|\t|[^\s\d]))"
     r"|(?P<path>[ \t]*(?:[-*][ \t]|[MADRCU?!]{1,2}[ \t]+)?[\w.~@+-]*(?:/[\w.@+*%\[\]-]*)+[ \t]*$)"
-    r"|(?P<list>[bcdlps-][r-][w-][xsStT-][r-][w-][xsStT-][r-][w-][xsStT-][.+@]?[ \t]|total \d+$|[ \t]*\S+[ \t]+\|[ \t]+\d+[ \t][+-]+$)"
-    r"|(?P<past>commit [0-9a-f]{7,40}\b|Author: |(?:Author|Commit)?Date: |Merge: [0-9a-f]|[*|\\/ ]{0,6}[0-9a-f]{7,12}[ \t])"
+    r"|(?P<list>[bcdlps-][r-][w-][xsStT-][r-][w-][xsStT-][r-][w-][xsStT-][.+@]?[ \t]|total \d+$"
+    r"|[ \t]*\S+[ \t]+\|[ \t]+\d+[ \t][+-]+$)"
+    r"|(?P<past>[*|\\/ ]{0,6}commit [0-9a-f]{7,40}\b|[*|\\/ ]{0,6}(?:Author: |(?:Author|Commit)?Date: |Merge: [0-9a-f])"
+    r"|[*|\\/ ]{0,6}[0-9a-f]{7,12}[ \t])"
     r"|(?P<json>[ \t]*\{\")"
     r"|(?P<count>[ \t]+\d+[ \t]\S+$)"
     r")[^\n]*",
@@ -35,30 +37,42 @@ _LINES = re.compile(
 """Kinds of lines that only list: a file shown with line numbers, hits of a search, paths, a directory, history, JSON lines."""
 
 _PASSED = re.compile(
-    r"^(?:[ \t]*\d+ files? changed, |ok  \t|FAIL\t|\?   \t|[ \t]*(?:--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT|NAME))|PASS$|[ \t]*[\u2713\u2714] )[^\n]*",
+    r"^(?:[ \t]*\d+ files? changed, |ok  \t|FAIL\t|\?   \t|[ \t]*(?:--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT|NAME))|PASS$"
+    r"|[ \t]*[\u2713\u2714] )[^\n]*",
     re.ASCII | re.MULTILINE,
 )
 """A test that passed or began, by itself: what a run came to is told by its last lines and by its failures."""
 
 _RUNTIME = re.compile(
-    r"^(?:The user doesn't want to proceed with this tool use|The file \S+ has been (?:updated|created)|File created successfully"
+    r"^(?:The user doesn't want to proceed with this tool use|The file \S+ has been (?:updated|created)"
+    r"|File created successfully"
     r"|Todos have been modified|No (?:files|matches) found|Found \d+ (?:files?|lines|matches|total)|Tool ran without output"
     r"|Command running in background|Your todo list has|Exit code \d+$|File has not been read|<tool_use_error>"
-    r"|Your branch is |On branch |nothing (?:added )?to commit|no changes added|Changes (?:not staged|to be committed)|Untracked files"
+    r"|Your branch is |On branch |nothing (?:added )?to commit|no changes added|Changes (?:not staged|to be committed)"
+    r"|Untracked files"
     r"|Switched to (?:a new )?branch|Already (?:up to date|on )|HEAD is now at|Everything up-to-date"
     r"|Updated task #|Task #\d|Launching skill|Shell cwd was reset|Result of calling the )[^\n]*",
     re.ASCII | re.MULTILINE,
 )
 """What a runtime or a version control answers to any call of its kind, without a word on the matter in hand."""
 
+_TOOK = re.compile(r"(?<=[ \t])\(\d+(?:\.\d+)?m?s\)$", re.ASCII | re.MULTILINE)
+"""How long one test took."""
+
 _STAMP = re.compile(r"^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?", re.ASCII | re.MULTILINE)
 
 _SENTENCE = re.compile(r"\b[A-Za-z']{2,20} [a-z']{1,20} (?:[`\"'(*\w./-]{1,60} )?[a-z']{2,20} [`\"'(*]{0,3}[a-z']", re.ASCII)
 _FAULT = re.compile(
-    r"\b(?:[A-Za-z]{0,40}(?:error|Error|ERROR|exception|Exception)|FAIL(?:ED|URE)?|[Ff]ail(?:ed|ure|s|ing)?|panic|fatal|Traceback|denied"
+    r"\b(?:[A-Za-z]{0,40}(?:error|Error|ERROR|exception|Exception)|FAIL(?:ED|URE)?|[Ff]ail(?:ed|ure|s|ing)?|[Pp]anic|PANIC|[Ff]atal|FATAL|CRITICAL|Traceback|denied"
     r"|undefined|undeclared|cannot|WARN(?:ING)?|[Ww]arning|refused|timeout|timed out|not found|passed)\b",
     re.ASCII,
 )
+
+BOOKKEEPING = re.compile(
+    r"(?:^|[_.-])(?:offset|limit|index|lines?|counts?|size|bytes|duration|elapsed|ms|ts|timestamp|page|total|start|end|col|column)$",
+    re.ASCII,
+)
+"""Keys under which programs keep book of themselves; the number is another one next time."""
 
 CALL = '{"tool":"'
 """How the text of a tool call begins."""
@@ -76,10 +90,11 @@ def written_file(text: str) -> tuple[int, int] | None:
 def worth_reading(text: str, role: Role) -> tuple[str, int]:
     """The text with its listed lines blanked, offsets unchanged, and how many lines that were."""
     if role != "tool":
-        return _without_pasted_log(text)
+        return _without_pasted_log(_without_history(text))
     text, passed = _RUNTIME.subn(_blank, text)
     text, more = _PASSED.subn(_blank, text)
     passed += more
+    text = _TOOK.sub(_blank, text)
     counts: dict[str, int] = {}
     for m in _LINES.finditer(text):
         kind = m.lastgroup or ""
@@ -92,6 +107,13 @@ def worth_reading(text: str, role: Role) -> tuple[str, int]:
     if len(_STAMP.findall(text)) >= LISTED_LINES_MIN:
         text = _STAMP.sub(_blank, text)
     return text, passed
+
+
+def _without_history(text: str) -> str:
+    """The text with pasted heads of commits blanked; what a commit says stays."""
+    if "Author: " not in text:
+        return text
+    return _LINES.sub(lambda m: _blank(m) if m.lastgroup == "past" else m[0], text)
 
 
 def _without_pasted_log(text: str) -> tuple[str, int]:
@@ -108,9 +130,80 @@ def _blank(m: re.Match[str]) -> str:
     return " " * len(m[0])
 
 
+_ALOUD = re.compile(
+    r"(?:^|[.!?:)\n]\s{1,3}|\*\s)(?:(?:ok|okay|now|good|great|first|next|so|then|alright|and)\b[\s,.!:-]{0,3}){0,3}"
+    r"(?:let me|let's (?:see|look|check|run|try|first|start)|i (?:need|want) to (?:see|look|check|find|understand|read)"
+    r"|(?:i'll|i will|i'm going to) (?:now |first |also |start |then )?(?:check|look|read|run|fix|update|add|create|search"
+    r"|explore"
+    r"|verify|test|continue|use|write|implement|analy[sz]e|examine|review|investigate|make|go|do|proceed|find|see|try|start|try))\b"
+    r"[^.!?\n0-9]*[.:!]?\s*$",
+    re.ASCII,
+)
+
+
+def thinks_aloud(folded: str) -> bool:
+    """Does an assistant's message end with what it does next (`Let me check ...:`)?"""
+    return bool(_ALOUD.search(folded, max(0, len(folded) - 400)))
+
+
+_EPHEMERAL = re.compile(
+    r"^\W{0,3}(?:(?:ok|okay|now|good|great|perfect|excellent|first|next|so|then|alright|sure"
+    r"|done)\b[\s,.!:-]{0,3}){0,3}(?:let me|let's (?:see|look|check|run|try|first|start)|i'll\b|i will\b"
+    r"|i'm going to|"
+    r"i need to|i should|i want to|now i|i can see|i see\b|looking at|checking|continuing|here's|here is"
+    r"|you're right|good question|great question)",
+    re.ASCII,
+)
+_NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|got it|great|excellent|perfect)\b", re.ASCII)
+
+
+_MARKUP = re.compile(r"`|\*\*|^[ \t]*(?:[-*|#]|\d{1,2}[.)])[ \t]", re.ASCII | re.MULTILINE)
+
+
+_ERRAND = re.compile(
+    r"^\W{0,3}(?:(?:ok|okay|now|then|so|and|great|thanks|cool|yes|no|hmm|alright)\b[\s,.!:-]{0,3}){0,3}"
+    r"(?:(?:can|could|would|will) you )?(?:please )?"
+    r"(?:(?:give|show|tell) me\b|list\b.{0,20}\bagain|(?:have|take) a look\b|look (?:at|into)\b"
+    r"|let's (?:do|try|start|go|continue|proceed|see|move on)\b|go ahead\b|proceed\b|try again\b|explain\b"
+    r"|check (?:if|whether|again)\b)",
+    re.ASCII,
+)
+_STANDING = re.compile(
+    r"\b(?:always|every|each|whenever|before|after|never|must|only|not|until|unless|by)\b|n't\b|\d", re.ASCII
+)
+
+
+def errand(folded: str) -> bool:
+    """Is this request of a user's for the moment (`show me`, `take a look at`), with nothing in it that stands for longer?"""
+    return bool(_ERRAND.search(folded)) and not _STANDING.search(folded)
+
+
+def marked_up(text: str) -> bool:
+    """Code in backticks, bold heads, lists and tables: an explanation of something, not a report in prose."""
+    found = _MARKUP.finditer(text)
+    return sum(1 for _ in zip(range(MARKUPS_MIN), found, strict=False)) == MARKUPS_MIN
+
+
+MARKUPS_MIN = 6
+"""So many marks are no accident; a report may well quote a name or two."""
+
+
+def momentary(folded: str) -> bool:
+    """Is this sentence of an assistant's talk of the moment: what it does now, or a word of courtesy?"""
+    return bool(_EPHEMERAL.search(folded) or _NOW.search(folded))
+
+
 def faulty(line: str) -> bool:
     """Does this line report a fault or what a run came to?"""
     return bool(_FAULT.search(line))
+
+
+def reads(line: str) -> bool:
+    """Does this line of output say something about the names in it: three plain words, or a fault?"""
+    return len(_PLAIN_WORD.findall(line)) >= 3 or bool(_FAULT.search(line)) or not line.isascii()
+
+
+_PLAIN_WORD = re.compile(r"(?<!\S)[\"'(]?[A-Za-z]{2,20}[\"'),.;:]?(?!\S)", re.ASCII)
 
 
 def tells(line: str, small: bool) -> bool:

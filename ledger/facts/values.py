@@ -9,11 +9,11 @@ from ledger.facts.builder import Builder
 from ledger.facts.clauses import Sentence
 from ledger.facts.fold import DIGITS, LETTER, WORD
 from ledger.facts.identifiers import classify
-from ledger.facts.model import clause_at, near_tokens, words_of
+from ledger.facts.model import clause_at, near_tokens, side_of, words_of
 from ledger.facts.quantities import Number
 from ledger.facts.salience import RESULT_NOUNS
 from ledger.facts.tokens import Token
-from ledger.facts.toolout import faulty
+from ledger.facts.toolout import BOOKKEEPING, faulty, momentary, reads
 from schemas.records import Role
 
 _LETTERS = re.compile(f"(?:(?![0-9_])[{WORD}])+", re.ASCII)
@@ -25,17 +25,30 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
         return
     index = {token.start: at for at, token in enumerate(sentence.tokens) if token.kind in "ndi"}
     fault = builder.bulk and faulty(builder.text[sentence.start : sentence.end])
-    for a, b in sentence.identifiers:
+    bare = (
+        builder.role == "tool"
+        and not builder.bulk
+        and labels is None
+        and not reads(builder.text[sentence.start : sentence.end])
+    )
+    passing = builder.aloud or (builder.role == "assistant" and momentary(builder.folded[sentence.start : sentence.end]))
+    for a, b in () if passing else sentence.identifiers:
         value = builder.text[a:b]
-        if builder.long and not _worth_naming(builder, value, fault):
+        if ((builder.long or builder.explains) and not _worth_naming(builder, value, fault)) or (
+            bare and classify(value) in _LISTED
+        ):
             continue
         if _telling(value, builder.role) and not ("<" in value and "</" in value):
             builder.add("identifier", a, b, value, context=_context(sentence, index.get(a, -1), a, labels))
     for date in sentence.dates:
+        at = index.get(date.start, -1)
+        side = side_of(sentence, at) if at > 0 else ""
         anchor = _anchor(builder, sentence) if date.value[0] in "+-" and date.value[1:2] != "-" else ""
-        if (date.value == "+0d" and builder.role != "user") or (builder.role != "user" and _STAMP.search(date.value)):
+        if (date.value == "+0d" and builder.role != "user") or _STAMP.search(date.value):
             continue
-        if builder.bulk and not any(token.tags & (lx.PROMISE | lx.UNTIL) or token.word == "by" for token in sentence.tokens):
+        if (builder.bulk or passing) and not any(
+            token.tags & (lx.PROMISE | lx.UNTIL) or token.word == "by" for token in sentence.tokens
+        ):
             continue
         builder.add(
             "commitment",
@@ -43,9 +56,14 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
             date.end,
             date.value,
             subject=anchor,
-            context=_context(sentence, index.get(date.start, -1), date.start, labels),
+            context=(f"%{side} " if side else "") + _context(sentence, at, date.start, labels),
         )
-    if builder.bulk and not fault and labels is None:
+    if (
+        (labels is not None and builder.explains)
+        or passing
+        or (builder.bulk and not fault and labels is None)
+        or any(label.word in _LINES for label in labels or ())
+    ):
         return
     for number in sentence.numbers:
         _number(builder, sentence, number, index.get(number.start, -1), labels)
@@ -55,11 +73,20 @@ _STAMP = re.compile(r"T\d\d:\d\d:\d\d", re.ASCII)
 """A time with seconds is the stamp of a machine; nobody is to be anywhere at that second."""
 
 
+_SPOT = re.compile(r":\d+(?:-\d+)?$", re.ASCII)
+_LISTED = frozenset({"path", "file", "symbol", "issue", "hex"})
+"""Names that a tool lists without a word on them."""
+
+
 def _worth_naming(builder: Builder, value: str, fault: bool) -> bool:
     """Of the names in a long text those count that it comes back to; of bulky output addresses, and what stands in a fault."""
     kind = classify(value)
+    if kind == "issue" and len(value) < 4:
+        return False
+    if builder.role != "user" and (kind in {"", "file", "path"} and (" " in value or _SPOT.search(value))):
+        return False
     if builder.bulk:
-        return kind == "url" or (fault and kind in {"code", "issue", "version", "host", "address"})
+        return fault and kind in {"code", "version", "host", "address"}
     return kind not in {"symbol", "", "code"} or builder.text.count(value) > 1
 
 
@@ -75,8 +102,9 @@ def _anchor(builder: Builder, sentence: Sentence) -> str:
 def _telling(value: str, role: Role) -> bool:
     if len(value) > 300 or "\n" in value:
         return False
-    if classify(value):
-        return True
+    kind = classify(value)
+    if kind:
+        return role == "user" or kind != "flag" or len(value) > 2
     return len(value) >= 3 and bool(LETTER.search(value)) and (role == "user" or not _LETTERS.fullmatch(value))
 
 
@@ -103,29 +131,13 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
     noun = text[number.noun_start : number.noun_end] if number.noun_start >= 0 else ""
     end = max(number.end, number.noun_end)
     start = number.start
+    if _figure(builder, sentence, number, at):
+        return
     if number.size == 1:
         label = _label(sentence, at)
-        tags = sentence.language.tags.single.get(noun, 0)
-        if (
-            label is not None
-            and (label.tags & lx.LABEL_STOP or (builder.role == "assistant" and label.word in _LINES))
-            and not noun
-        ):
+        if _counts_along(builder, sentence, number, label, noun, labels):
             return
-        if (
-            builder.long
-            and not builder.bulk
-            and noun
-            and not number.op
-            and label is None
-            and sentence.language.keys(noun)[0] not in RESULT_NOUNS
-        ):
-            return  # `5 lines`, `two calls`: counts within an explanation
-        if builder.bulk and labels is None:
-            counted = sentence.language.keys(noun)[0] if noun else label.keys[0] if label is not None and label.keys else ""
-            if counted not in RESULT_NOUNS:
-                return
-        if noun and not tags & lx.NOUN_STOP:
+        if noun and not sentence.language.tags.single.get(noun, 0) & lx.NOUN_STOP:
             subject = sentence.language.keys(noun)[0]
         elif label is not None and at >= 0:
             subject = label.keys[0]
@@ -140,8 +152,67 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
     builder.add("numeric", start, end, value, subject=subject, context=_context(sentence, at, number.start, labels))
 
 
+def _figure(builder: Builder, sentence: Sentence, number: Number, at: int) -> bool:
+    """A place in a file (`lines 343-364`), or a part of a calculation."""
+    before = sentence.tokens[at - 1].word if at > 0 else ""
+    if before in _LINES and not number.unit and (number.size > 1 or builder.role == "assistant"):
+        return True
+    if builder.role == "tool" and _machine_figure(builder, sentence, number, at):
+        return True
+    if number.unit == "ratio" and builder.role != "user" and (number.value == "1:1" or builder.text[number.start - 1] == "["):
+        return True
+    near = builder.folded[max(0, number.start - 4) : number.end + 4]
+    return builder.role != "user" and bool(_ARITHMETIC.search(near))
+
+
+def _machine_figure(builder: Builder, sentence: Sentence, number: Number, at: int) -> bool:
+    """Of a tool: how long a step of a table took, what a usage message asks for, pages of a result, a line of no file."""
+    noun = builder.folded[number.noun_start : number.noun_end] if number.noun_start >= 0 else ""
+    if _FEW.match(noun) or (number.unit == "s" and "\t" in builder.text[max(0, number.start - 2) : number.end + 1]):
+        return True
+    label = _label(sentence, at) if number.size == 1 else None
+    if label is None or noun:
+        return False
+    if label.word in _LINES:
+        return not any(classify(builder.text[a:b]) in {"file", "path"} for a, b in sentence.identifiers)
+    return bool(BOOKKEEPING.search(label.word) or _FEW.match(label.word)) or (
+        label is sentence.tokens[at - 1] and label.word.endswith("ed")
+    )
+
+
+def _counts_along(
+    builder: Builder, sentence: Sentence, number: Number, label: Token | None, noun: str, labels: list[Token] | None
+) -> bool:
+    """A bare number that only numbers or counts what is being said: `step 3`, `checkpoint 1`, `5 lines` in an explanation."""
+    if label is not None and not noun and label.tags & lx.LABEL_STOP:
+        return True
+    if builder.role == "user" or labels is not None or (number.op and builder.role != "tool"):
+        return False
+    if builder.role != "tool" and not builder.explains:
+        return False
+    if (
+        builder.role == "tool"
+        and not builder.bulk
+        and (label is not None or reads(builder.text[sentence.start : sentence.end]))
+    ):
+        return False
+    counted = sentence.language.keys(noun)[0] if noun else label.keys[0] if label is not None and label.keys else ""
+    return counted not in RESULT_NOUNS
+
+
+_FEW = re.compile("arg|column|character|second", re.ASCII)
+"""What a fault message counts of the call that was wrong."""
+
+_ARITHMETIC = re.compile(r"\d\)? [-+*/=\u00d7\u2212] \(?\d|\d-[a-z]", re.ASCII)
+"""`582 - 76 = 506`, `4-parameter`: figures within a calculation or a description."""
+
 _LINES = frozenset({"line", "lines"})
 """A place in a file moves with the next edit; only a report of a fault is about the place."""
+
+
+def _place(sentence: Sentence, name: Token, at: int) -> bool:
+    """`pool.c:88` is a place in a file."""
+    return sentence.tokens[at].start - name.end == 1
 
 
 def _label(sentence: Sentence, at: int) -> Token | None:
@@ -155,7 +226,10 @@ def _label(sentence: Sentence, at: int) -> Token | None:
                 continue
             return None
         if token.keys:
-            return token if token.kind == "w" or (token.kind == "i" and seen_mark) else None
+            if token.kind == "w":
+                verb = not seen_mark and not seen and token.tags & lx.REPORT
+                return None if verb else token
+            return token if token.kind == "i" and seen_mark and not _place(sentence, token, at) else None
         seen += 1
         if seen > 2 or not token.tags & (lx.AUX | lx.STOP):
             return None

@@ -122,7 +122,7 @@ def check(
 def _answer(source: str, summary: str, role: str, id_: str | None, json: bool) -> None:
     from ledger.facts import check as check_text
 
-    answer = check_text(source, summary, role, id=id_)  # type: ignore[arg-type]
+    answer = check_text(source, summary, role, id=id_, quoted=not json)  # type: ignore[arg-type]
     settle(_CODES[answer.verdict])
     put(answer, json, _show_checked)
 
@@ -188,10 +188,10 @@ def _show_checked(answer: CheckResult) -> None:
     )
     lost = [fact for fact in answer.facts if not fact.survives]
     say(f"{len(answer.facts) - len(lost)} of {len(answer.facts)} facts survive", indent=2)
-    listing(
-        [(fact.survival, fact.cls, f"{fact.fidelity:g}/{fact.floor:g}", f"“{one_line(fact.text, 200)}”") for fact in lost],
-        header=("outcome", "class", "kept/floor", "at stake"),
-        indent=2,
-    )
+    for fact in lost:
+        say(f"{fact.survival} {fact.cls}, {fact.fidelity:g} of the class kept, floor {fact.floor:g}", indent=2)
+        say(f"“{one_line(fact.text, 200)}”", indent=4)
+        if isinstance(fact.summary_says, str):
+            say(f"the summary says: “{one_line(fact.summary_says, 200)}”", indent=4)
     for passage in answer.unsupported:
         say(f"the source does not say: “{one_line(passage.text, 200)}”", indent=2)

@@ -103,7 +103,7 @@ def console(*, stderr: bool = False) -> Console:
             raise ReaderGone
 
     made = PlainConsole(file=stream, markup=False, highlight=False, emoji=False)
-    if "COLUMNS" not in os.environ:
+    if made.width < 1 or "COLUMNS" not in os.environ:
         made.width = min(made.width, WIDTH_MAX) if stream.isatty() else WIDTH_OFF_TERMINAL
     _consoles[stderr] = stream, made
     return made

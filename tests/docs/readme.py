@@ -9,6 +9,8 @@ from tests.support.cli import ROOT
 README = ROOT / "README.md"
 _DEMO = re.compile(r"(<!-- demo -->\n```text\n)(.*?)(```\n<!-- /demo -->)", re.DOTALL)
 
+_EXCERPT = re.compile(r"(<!-- excerpt -->\n```text\n)(.*?)(```\n<!-- /excerpt -->)", re.DOTALL)
+
 
 def blocks(language: str, text: str) -> list[str]:
     """Contents of the fenced blocks of one language."""
@@ -28,5 +30,22 @@ def demo_output(text: str) -> str:
 
 
 def with_demo_output(text: str, output: str) -> str:
-    """The page with this output of the demo."""
-    return _DEMO.sub(lambda found: found[1] + output + found[3], text)
+    """The page with this output of the demo, and the worst two losses of it on the first screen."""
+    shown = _DEMO.sub(lambda found: found[1] + output + found[3], text)
+    return _EXCERPT.sub(lambda found: found[1] + worst_losses(output) + found[3], shown)
+
+
+def worst_losses(output: str) -> str:
+    """The part of a demo's output that lists its two worst losses."""
+    _, head, listed = output.partition("  worst first\n")
+    kept, cut, _ = listed.partition("   3. ")
+    if not head or not cut:
+        raise ValueError("the demo lists fewer than three losses")
+    return head + kept
+
+
+def excerpt(text: str) -> str:
+    """What the first screen of the page shows of the demo."""
+    found = _EXCERPT.search(text)
+    assert found is not None, "README.md has no place for the excerpt"
+    return found[2]

@@ -16,7 +16,7 @@ import pytest
 from schemas.codec import encode
 from schemas.ids import event_id
 from schemas.records import SessionOpened
-from tests.docs.readme import README, blocks, demo_output, shell_lines
+from tests.docs.readme import README, blocks, demo_output, excerpt, shell_lines, worst_losses
 from tests.support.cli import CODEX_SAMPLE, ROOT, SAMPLE, SESSION, has_no_traceback, in_process, in_subprocess
 
 pytestmark = pytest.mark.docs
@@ -42,7 +42,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     (work / "BATCH.jsonl").write_text(json.dumps({"id": "a", "source": source, "summary": source}) + "\n")
     (work / "CLAIMS.jsonl").write_text(json.dumps({"text": source, "key": f"{SESSION}:x"}) + "\n")
     store = work / "my-store"
-    store.write_text("#!/bin/sh\necho '{\"status\": \"absent\"}'\n")
+    store.write_text('#!/bin/sh\necho \'{"status": "absent"}\'\n')
     store.chmod(0o755)
     name = "elsewhere"
     opened = SessionOpened(id=event_id("session.opened", name, name), scope=name, session=name, store="none")
@@ -87,6 +87,7 @@ def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     assert key_lines(shown) == key_lines(printed)
     assert [line for line in shown if "refused (rule" in line] == [line for line in printed if "refused (rule" in line]
     assert "0 differences" in demo_output(TEXT)
+    assert excerpt(TEXT) == worst_losses(demo_output(TEXT))
 
 
 def test_demo_touches_neither_the_users_log_nor_the_network(tmp_path: Path) -> None:

@@ -234,3 +234,47 @@ def test_example_runs(example: str, says: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert says in done.stdout
     assert "refused" in done.stdout
+
+
+@pytest.mark.parametrize("bad", [{"turn": 2**70}, {"turn": 1.5}, {"role": "bogus"}])
+async def test_field_that_no_record_may_hold_is_refused_at_once_and_spoils_nothing(ledger: LedgerClient, bad: Any) -> None:
+    """P9: a record that the fold would have to reject is no success, and the next one counts on from the last good one."""
+    scope = ledger.scope("s")
+    await scope.record_span("m1", LIMIT)
+    with pytest.raises(UsageError):
+        await scope.record_span("m2", BAN, **bad)
+    await scope.record_span("m3", BAN)
+    assert {answer.answer for answer in await scope.recall(BAN)} == {"anchored"}
+
+
+@pytest.mark.parametrize("words", [("", "me"), ("off", " ")])
+async def test_tombstone_needs_a_reason_and_an_authority(ledger: LedgerClient, words: tuple[str, str]) -> None:
+    """P8: nothing is dropped on purpose without saying why and who."""
+    scope = ledger.scope("s")
+    with pytest.raises(UsageError):
+        await scope.tombstone("f" + "0" * 24, reason=words[0], authority=words[1])
+
+
+async def test_sessions_of_one_name_in_two_scopes_answer_for_themselves(ledger: LedgerClient) -> None:
+    """I4: the handle knows its scope; another scope's session of the same name is not its business."""
+    one, other = ledger.scope("one", session="s"), ledger.scope("other", session="s")
+    await one.record_span("m1", LIMIT)
+    await other.record_span("m1", BAN)
+    assert {answer.answer for answer in await one.recall(LIMIT)} == {"anchored"}
+    assert {answer.answer for answer in await other.recall(LIMIT)} == {"absent"}
+
+
+async def test_cancelled_request_is_withdrawn() -> None:
+    """P3: whoever stops waiting never holds the grant, so it must not keep the session's spans."""
+    log = MemoryLog()
+    client = LedgerClient(log, NobodyDecides())
+    scope = client.scope("s")
+    span = await scope.record_span("m1", LIMIT)
+    asking = asyncio.create_task(scope.request_compaction("sum-1", [span]))
+    await asyncio.sleep(0.05)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    last = decode_record((await log.read(EVENTS, 0, 0))[-1].value)
+    assert isinstance(last, RequestWithdrawn)
+    assert last.reason == "cancelled"

@@ -11,8 +11,9 @@ import pytest
 from ops.evidence import longrun
 from ops.evidence.compactor import CarelessStore, Line, compacted, text_of
 from ops.evidence.generator import turns
-from ops.evidence.longrun import Spoken, Tally, WithoutRules, WithRules, spoken
+from ops.evidence.longrun import Spoken, Tally, spoken
 from ops.evidence.report import long_session, percent
+from ops.evidence.sides import WithoutRules, WithRules
 from ops.evidence.world import topic
 from ops.store import scratch_store
 

@@ -53,7 +53,7 @@ def test_p10_ungrounded_facts_are_left_out_and_alerted() -> None:
     lie = extract("n:41 n:40", "user", scope_key="s1")
     scenario = given(opened()).when(span(1, "n:99 n:40", manifest=lie))
     scenario.then_alerts("+manifest_not_grounded").then_alert("+manifest_not_grounded", subject="manifest:s1:1", rule="C2")
-    scenario.given(summary("m1", "n:40")).when(request("q1", "m1", 1)).then_decision(CompactionGranted)
+    scenario.given(summary("m1", "n:40")).when(request("q1", "m1", 1)).then_decision(CompactionRefused, rule="C2")
 
 
 def test_p10_late_manifest_is_checked_against_the_text_that_was_kept_for_it() -> None:
@@ -67,7 +67,15 @@ def test_p10_late_manifest_is_checked_against_the_text_that_was_kept_for_it() ->
     )
     assert isinstance(beyond, ManifestRecorded)
     scenario = given(opened(), span(1, "n:40", manifest=False)).when(beyond)
-    scenario.given(summary("m1", "x")).when(request("q1", "m1", 1)).then_decision(CompactionGranted)
+    scenario.given(summary("m1", "x")).when(request("q1", "m1", 1)).then_decision(CompactionRefused, rule="C2")
+
+
+def test_c2_span_may_leave_once_a_manifest_that_stands_in_its_text_has_replaced_a_lying_one() -> None:
+    """C2: a manifest that lists what the text does not say is none; a good one that comes later is one."""
+    lie = extract("n:41", "user", scope_key="s1")
+    scenario = given(opened(), span(1, "n:40", manifest=lie), summary("m1", "n:40"))
+    scenario.when(request("q1", "m1", 1)).then_decision(CompactionRefused, rule="C2")
+    scenario.given(manifest(1, "n:40")).when(request("q2", "m1", 1)).then_decision(CompactionGranted)
 
 
 def test_c2_fact_that_becomes_known_after_its_span_left_has_no_carrier() -> None:
