@@ -11,7 +11,7 @@ import typer
 
 from ledger.errors import UsageError
 from ledger.transcripts.formats import UnsupportedTranscript
-from ops.cli.exit import report
+from ops.cli.exit import NothingToJudge, report
 from ops.cli.options import Json, LogUrl, Paths, log_url
 from ops.cli.progress import Advance, bar
 from ops.cli.screen import print_json, rule_off, say, say_command, talk
@@ -95,7 +95,10 @@ class _Work:
         for found, size in zip(files, sizes, strict=True):
             try:
                 with Transcript(found.path) as transcript:
-                    await self._append(transcript, _from(advance, done, sum(sizes)))
+                    told = await self._append(transcript, _from(advance, done, sum(sizes)))
+                if found.named and not told:
+                    hint = f"cledger inspect {found.path} says of each line why it was skipped."
+                    report(NothingToJudge(f"{found.path}: no line of it could be read as part of a session", hint=hint))
             except UnsupportedTranscript as error:
                 self.skipped += 1
                 if found.named:
@@ -108,11 +111,14 @@ class _Work:
                     talk(f"skipped: {error.message}")
             done += size
 
-    async def _append(self, transcript: Transcript, progress: Callable[[int], None]) -> None:
+    async def _append(self, transcript: Transcript, progress: Callable[[int], None]) -> int:
+        """How many records the file told, new or not."""
         from ops.transcripts import read_records
 
         job = self.job or await self._open()
+        before = job.total.records
         await job.file(transcript.path, read_records(transcript, progress, may_grow=True, known=job.knows_span))
+        return job.total.records - before
 
     async def _open(self) -> Ingest:
         from ops.cli.reading import caught_up, opened

@@ -171,3 +171,28 @@ def test_cli_a_reader_that_closes_the_pipe_is_no_fault_and_keeps_the_verdict(
     )
     assert done.returncode == code
     assert done.stderr == ""
+
+
+def test_cli_a_named_file_of_which_no_line_can_be_read_is_inconclusive(cli: Cli, tmp_path: Path) -> None:
+    """P9: it looks like a transcript, and nothing came of it: that is no success."""
+    path = tmp_path / "renumbered.jsonl"
+    path.write_text(SAMPLE.read_text("utf-8").replace(f'"{SESSION}"', "5"), "utf-8")
+    ran = cli("ingest", path, "--json")
+    assert ran.code == 3
+    assert path.name in ran.err
+    assert ran.object["records"] == 0
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_cli_streams_that_the_caller_closed_change_no_verdict(closed: str, tmp_path: Path) -> None:
+    """A daemon without streams asks for the exit code alone."""
+    line = " ".join([*command_line(), "forgotten", str(SAMPLE), closed])
+    ran = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, env=environment(tmp_path), check=False)
+    assert ran.returncode == 1, ran.stderr
+    assert "internal error" not in ran.stderr
+
+
+def test_cli_a_screen_of_no_width_is_written_to_all_the_same(tmp_path: Path) -> None:
+    env = environment(tmp_path, COLUMNS="0")
+    ran = subprocess.run([*command_line(), "forgotten", str(SAMPLE)], capture_output=True, text=True, env=env, check=False)
+    assert "MISSING" in ran.stdout
