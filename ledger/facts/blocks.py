@@ -64,6 +64,9 @@ _SHORT = re.compile(
 )
 """Abbreviations and ordinals that may end a sentence: one that begins with a capital follows then."""
 
+_MEASURED = re.compile(r"\d\s?(?:ms|s|m|g|h|l|t|pp?|min|sec|kb|mb|gb)$", re.IGNORECASE | re.ASCII)
+"""`40 ms. Then ...`: a unit, no title."""
+
 _GERMAN_MONTH = re.compile(r"\s(?:Jan|Feb|M\u00e4rz|April|Mai|Jun|Jul|Aug|Sept|Okt|Nov|Dez)", re.ASCII)
 _LOWER_NEXT = re.compile(r"\s*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f(]", re.ASCII)
 
@@ -159,6 +162,8 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _goes_on(text: str, start: int, stop: int) -> bool:
     """Does the full stop at `stop` belong to an abbreviation, an initial or an ordinal within a sentence?"""
+    if _MEASURED.search(text, start, stop) and text[stop + 1 : stop + 3].strip(SPACE)[:1] in UPPER:
+        return False
     if _TITLE.search(text, start, stop):
         lone = stop - start >= 2 and text[stop - 1] in LOWER and text[stop - 2] == " "
         return not lone

@@ -17,7 +17,7 @@ class Builder:
         self.seen: set[tuple[str, ...]] = set()
         self.bulk = role == "tool" and len(text) > SMALL_CHARS
         """Output of some length: only what reports a fault or a rule, and what stands in tables, is kept of it."""
-        self.explains = role == "assistant" and len(text) > SMALL_CHARS and marked_up(text)
+        self.explains = role == "assistant" and len(text) > SMALL_CHARS // 2 and marked_up(text)
         """More than a short report: reasons, counts and examples within it serve the explanation, not the work."""
         self.aloud = role == "assistant" and thinks_aloud(folded)
         """It goes on to act at once: what it found out is in what follows."""

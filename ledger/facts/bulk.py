@@ -12,7 +12,7 @@ from ledger.facts.identifiers import classify
 from ledger.facts.lexicon import Language
 from ledger.facts.model import words_of
 from ledger.facts.quantities import find_numbers
-from ledger.facts.toolout import BOOKKEEPING
+from ledger.facts.toolout import BOOKKEEPING, SMALL_CHARS
 from ledger.facts.values import add_values
 
 _CONSTANT = re.compile(
@@ -64,7 +64,8 @@ JSON_PAIRS_MAX = 60
 def _json(builder: Builder, block: Block, language: Language) -> None:
     """Pairs of a JSON object: names and measured values; a short word is a state of what was named just before it."""
     named = ""
-    record = builder.role == "tool" and builder.text.count('":', block.start, block.end) > SETTINGS_MAX
+    large = builder.role == "tool" and len(builder.text) > SMALL_CHARS
+    record = large and builder.text.count('":', block.start, block.end) > SETTINGS_MAX
     for count, m in enumerate(_JSON_PAIR.finditer(builder.text, block.start, block.end)):
         if count >= JSON_PAIRS_MAX:
             return
@@ -74,9 +75,9 @@ def _json(builder: Builder, block: Block, language: Language) -> None:
             for number in numbers[:1]:
                 if number.size == 1 and (
                     record
-                    or (builder.role == "tool" and number.value == "0")
+                    or (large and number.value == "0")
                     or block.end - block.start > SMALL_JSON_CHARS
-                    or BOOKKEEPING.search(key)
+                    or (large and BOOKKEEPING.search(key))
                 ):
                     continue
                 builder.add(

@@ -52,7 +52,7 @@ _SCALE = {"k": 1000, "K": 1000, "M": 10**6, "bn": 10**9, "mio": 10**6, "B": 10**
 _WORDS_BACK = re.compile(rf"[{WORD}'.~]+", re.ASCII)
 
 
-_NEXT_WORD = re.compile(rf"[\s-]?([{WORD}'-]+)", re.ASCII)
+_NEXT_WORD = re.compile(rf"[\s-]?([{WORD}][{WORD}'-]*)", re.ASCII)
 
 
 _SPACED_NOT_UNITS = frozenset({"A", "t", "M", "in", "am", "is", "as"})

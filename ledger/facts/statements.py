@@ -11,7 +11,7 @@ from ledger.facts.clauses import Clause, Sentence
 from ledger.facts.fold import normalise
 from ledger.facts.identifiers import VALUE
 from ledger.facts.model import encode, segmented, words_of
-from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS, errand, faulty, momentary
+from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS, faulty, momentary
 from schemas.facts import FactClass, FactKind
 from schemas.records import Role
 
@@ -86,7 +86,7 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
     if role != "user" and (momentary(text) or (role == "tool" and _PROGRESS.search(text))):
         return
     if sentence.question and not asked:
-        if role == "user" and _PROPOSES.search(text):
+        if role == "user" and (len(builder.text) < SMALL_CHARS or _PROPOSES.search(text)):
             _question(builder, sentence)
         return
     for number, clause in enumerate(merged(sentence)):
@@ -228,7 +228,7 @@ def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool)
         small_talk = role != "user" and _SMALL_TALK.search(text)
         if words and _substantial(clause, builder, words) and not small_talk and not _labels_only(clause):
             if _condition(clause):
-                return None if len(builder.text) > SMALL_CHARS else "narrative", ""
+                return None if builder.explains or builder.long else "narrative", ""
             return "prohibition", ""
         return None, ""
     if role in {"user", "assistant"} and words >= 2 and flags & (lx.DECIDED | lx.REJECTED) and not clause.hedge:
@@ -238,7 +238,6 @@ def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool)
     if (
         role == "user"
         and (asked or _imperative(clause, sentence))
-        and not errand(text)
         and clause.tokens[0].word not in _SUBORDINATES
         and (
             words >= (3 if len(builder.text) > LONG_CHARS and content == words else 2)
@@ -251,7 +250,6 @@ def _class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool)
         and words >= 1
         and not _fragment(clause, builder)
         and not (role == "assistant" and momentary(text))
-        and not (role == "user" and errand(text))
         and not (role == "tool" and not _told(clause, text, folded))
         and _says_something(clause, sentence, content, role == "user" or len(builder.text) <= SMALL_CHARS)
         and not (
@@ -291,7 +289,10 @@ def _chosen(sentence: Sentence) -> bool:
     return any(token.tags & (lx.DECIDED | lx.REJECTED) and not token.tags & lx.INSTEAD for token in sentence.tokens)
 
 
-_PLAIN = frozenset("not no never none nobody nothing cannot without".split())
+_PLAIN = frozenset(
+    """not no never none nobody nothing cannot without forbid forbids forbidden prohibit prohibits prohibited ban bans banned
+    disallow disallows disallowed off-limits refrain""".split()
+)
 
 
 def _plainly(clause: Clause) -> bool:
@@ -341,8 +342,6 @@ def _substantial(clause: Clause, builder: Builder, words: int) -> bool:
         return True
     if builder.bulk:
         return words >= 3 and bool(clause.flags & lx.MUST) and not clause.tokens[0].tags & (lx.SUB | lx.EXC)
-    if builder.role == "assistant" and len(builder.text) > SMALL_CHARS // 2 and not _plainly(clause):
-        return False
     if (builder.long or builder.explains) and (words < 3 or clause.tokens[0].tags & (lx.SUB | lx.EXC) or not _plainly(clause)):
         return False
     if clause.tokens[0].tags & lx.SUB and not clause.tokens[0].tags & lx.CONJ and not clause.excepted:

@@ -37,7 +37,7 @@ _LINES = re.compile(
 """Kinds of lines that only list: a file shown with line numbers, hits of a search, paths, a directory, history, JSON lines."""
 
 _PASSED = re.compile(
-    r"^(?:[ \t]*\d+ files? changed, |ok  \t|FAIL\t|\?   \t|[ \t]*(?:--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT|NAME))|PASS$"
+    r"^(?:[ \t]*\d+ files? changed, |ok  \t|\?   \t|[ \t]*(?:--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT|NAME))|PASS$"
     r"|[ \t]*[\u2713\u2714] )[^\n]*",
     re.ASCII | re.MULTILINE,
 )
@@ -56,7 +56,7 @@ _RUNTIME = re.compile(
 )
 """What a runtime or a version control answers to any call of its kind, without a word on the matter in hand."""
 
-_TOOK = re.compile(r"(?<=[ \t])\(\d+(?:\.\d+)?m?s\)$", re.ASCII | re.MULTILINE)
+_TOOK = re.compile(r"(?<=[ \t])\(\d+(?:\.\d+)?m?s\)$|(?<=\t)\d+\.\d+s$", re.ASCII | re.MULTILINE)
 """How long one test took."""
 
 _STAMP = re.compile(r"^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?", re.ASCII | re.MULTILINE)
@@ -132,11 +132,8 @@ def _blank(m: re.Match[str]) -> str:
 
 _ALOUD = re.compile(
     r"(?:^|[.!?:)\n]\s{1,3}|\*\s)(?:(?:ok|okay|now|good|great|first|next|so|then|alright|and)\b[\s,.!:-]{0,3}){0,3}"
-    r"(?:let me|let's (?:see|look|check|run|try|first|start)|i (?:need|want) to (?:see|look|check|find|understand|read)"
-    r"|(?:i'll|i will|i'm going to) (?:now |first |also |start |then )?(?:check|look|read|run|fix|update|add|create|search"
-    r"|explore"
-    r"|verify|test|continue|use|write|implement|analy[sz]e|examine|review|investigate|make|go|do|proceed|find|see|try|start|try))\b"
-    r"[^.!?\n0-9]*[.:!]?\s*$",
+    r"(?:(?:let me (?!know\b)|let's (?:see|look|check)\b)[^.!?\n0-9]*[.:!]?"
+    r"|(?:i'll|i will|i'm going to) (?:now |first |also )?[a-z]+\b[^.!?\n0-9]*:)\s*$",
     re.ASCII,
 )
 
@@ -158,24 +155,6 @@ _NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|got it|great|excellent|perfec
 
 
 _MARKUP = re.compile(r"`|\*\*|^[ \t]*(?:[-*|#]|\d{1,2}[.)])[ \t]", re.ASCII | re.MULTILINE)
-
-
-_ERRAND = re.compile(
-    r"^\W{0,3}(?:(?:ok|okay|now|then|so|and|great|thanks|cool|yes|no|hmm|alright)\b[\s,.!:-]{0,3}){0,3}"
-    r"(?:(?:can|could|would|will) you )?(?:please )?"
-    r"(?:(?:give|show|tell) me\b|list\b.{0,20}\bagain|(?:have|take) a look\b|look (?:at|into)\b"
-    r"|let's (?:do|try|start|go|continue|proceed|see|move on)\b|go ahead\b|proceed\b|try again\b|explain\b"
-    r"|check (?:if|whether|again)\b)",
-    re.ASCII,
-)
-_STANDING = re.compile(
-    r"\b(?:always|every|each|whenever|before|after|never|must|only|not|until|unless|by)\b|n't\b|\d", re.ASCII
-)
-
-
-def errand(folded: str) -> bool:
-    """Is this request of a user's for the moment (`show me`, `take a look at`), with nothing in it that stands for longer?"""
-    return bool(_ERRAND.search(folded)) and not _STANDING.search(folded)
 
 
 def marked_up(text: str) -> bool:

@@ -13,7 +13,7 @@ from ledger.facts.model import clause_at, near_tokens, side_of, words_of
 from ledger.facts.quantities import Number
 from ledger.facts.salience import RESULT_NOUNS
 from ledger.facts.tokens import Token
-from ledger.facts.toolout import BOOKKEEPING, faulty, momentary, reads
+from ledger.facts.toolout import SMALL_CHARS, faulty, momentary, reads
 from schemas.records import Role
 
 _LETTERS = re.compile(f"(?:(?![0-9_])[{WORD}])+", re.ASCII)
@@ -31,7 +31,8 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
         and labels is None
         and not reads(builder.text[sentence.start : sentence.end])
     )
-    passing = builder.aloud or (builder.role == "assistant" and momentary(builder.folded[sentence.start : sentence.end]))
+    told = faulty(builder.text[sentence.start : sentence.end]) if sentence.dates else False
+    passing = builder.aloud or ((builder.explains or builder.long) and momentary(builder.folded[sentence.start : sentence.end]))
     for a, b in () if passing else sentence.identifiers:
         value = builder.text[a:b]
         if ((builder.long or builder.explains) and not _worth_naming(builder, value, fault)) or (
@@ -44,7 +45,9 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
         at = index.get(date.start, -1)
         side = side_of(sentence, at) if at > 0 else ""
         anchor = _anchor(builder, sentence) if date.value[0] in "+-" and date.value[1:2] != "-" else ""
-        if (date.value == "+0d" and builder.role != "user") or _STAMP.search(date.value):
+        if (date.value == "+0d" and builder.role != "user") or (
+            _STAMP.search(date.value) and (builder.role == "tool" or len(builder.text) > SMALL_CHARS) and not told
+        ):
             continue
         if (builder.bulk or passing) and not any(
             token.tags & (lx.PROMISE | lx.UNTIL) or token.word == "by" for token in sentence.tokens
@@ -155,6 +158,8 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
 def _figure(builder: Builder, sentence: Sentence, number: Number, at: int) -> bool:
     """A place in a file (`lines 343-364`), or a part of a calculation."""
     before = sentence.tokens[at - 1].word if at > 0 else ""
+    if len(builder.text) <= SMALL_CHARS and builder.role != "tool" and not builder.explains:
+        return False
     if before in _LINES and not number.unit and (number.size > 1 or builder.role == "assistant"):
         return True
     if builder.role == "tool" and _machine_figure(builder, sentence, number, at):
@@ -175,7 +180,7 @@ def _machine_figure(builder: Builder, sentence: Sentence, number: Number, at: in
         return False
     if label.word in _LINES:
         return not any(classify(builder.text[a:b]) in {"file", "path"} for a, b in sentence.identifiers)
-    return bool(BOOKKEEPING.search(label.word) or _FEW.match(label.word)) or (
+    return bool(_PAGES.fullmatch(label.word) or _FEW.match(label.word)) or (
         label is sentence.tokens[at - 1] and label.word.endswith("ed")
     )
 
@@ -200,7 +205,8 @@ def _counts_along(
     return counted not in RESULT_NOUNS
 
 
-_FEW = re.compile("arg|column|character|second", re.ASCII)
+_PAGES = re.compile("offset|limit|page", re.ASCII)
+_FEW = re.compile("arg|column", re.ASCII)
 """What a fault message counts of the call that was wrong."""
 
 _ARITHMETIC = re.compile(r"\d\)? [-+*/=\u00d7\u2212] \(?\d|\d-[a-z]", re.ASCII)

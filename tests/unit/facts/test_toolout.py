@@ -82,5 +82,17 @@ def test_extract_one_line_of_a_megabyte_is_read_at_its_ends_f1() -> None:
         "582 - 76 = 506 lines were mine.",
     ],
 )
-def test_extract_pronoun_place_or_sum_of_an_assistant_is_no_number_f1(text: str) -> None:
+def test_extract_pronoun_place_or_sum_in_an_explanation_is_no_number_f1(text: str) -> None:
+    text = f"{PADDING}{text}"
     assert not [fact.value for fact in extract(text, "assistant", scope_key="k").facts if fact.cls in {"numeric", "identifier"}]
+
+
+@pytest.mark.parametrize(("text", "value"), [("The fault is in loader.py, line 212.", "212"), ("It is a 3-node cluster.", "3")])
+def test_extract_place_or_count_in_a_short_report_is_kept_f1(text: str, value: str) -> None:
+    assert value in values(text, "assistant")
+
+
+def test_extract_short_report_that_goes_on_to_promise_keeps_its_facts_f1() -> None:
+    assert "auth.py" in values("Tests fail in auth.py at 3 places. I'll fix them next.", "assistant")
+    assert "0.04 s" in values("The limit is 40 ms. Let me know whether that is fine.", "assistant")
+    assert not values("The hook is read in src/hook.py at 3 places. Let me check the caller:", "assistant")
