@@ -276,7 +276,7 @@ def _outcome(fact: Fact, marks: list[str], match: _Match) -> Finding:
         if len(match.summary.parts) > LONG_SUMMARY_PARTS:
             return Finding("changed", start, end, polarity, quantifier, hedge)
         return Finding("inverted", start, end, polarity="inverted", hedge=hedge)
-    if "%ask" in marks and not any(p.flags & (lx.ASK | lx.HEDGE | lx.QUESTION) for p in parts):
+    if "%ask" in marks and not any(p.question or p.flags & (lx.ASK | lx.HEDGE | lx.QUESTION) for p in parts):
         return Finding("changed", start, end, hedge="stripped")
     if (
         "%imp" in marks

@@ -36,6 +36,9 @@ def _identifier(fact: Fact, summary: SummaryText) -> Finding:
         found = summary.find(bare)
         if found is not None:
             return Finding("equivalent", *found)  # `./` and `()` are no part of the name
+        at = summary.text.find(f".{bare}(") if fact.value.endswith("()") else -1
+        if at >= 0:
+            return Finding("equivalent", at + 1, at + 1 + len(bare))  # `store.read()` calls `read()`
     near = summary.identifier_folds.get(fold(fact.value))
     if near is None:
         near = summary.identifier_folds.get(tail_of(fact.value))

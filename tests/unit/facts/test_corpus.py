@@ -65,3 +65,16 @@ def test_check_field_cases_finds_the_named_facts_f1() -> None:
                 missed.append((case["id"], want["text"]))
     assert not missed
     assert classed * 10 >= total * 9
+
+
+def test_check_finds_a_call_under_the_object_that_it_is_called_on_f1() -> None:
+    """F1: a method named with its object is the same call."""
+    found = check("`ReadCommitted()` is called first.", "`store.ReadCommitted()` is called first.", "user")
+    assert [fact.survival for fact in found.facts if fact.cls == "identifier"] == ["equivalent"]
+
+
+def test_check_takes_a_quoted_question_for_a_question_f1() -> None:
+    """F1: the mark stands before the closing quote, and the question is still one."""
+    asked = "How can it be there? because creating the branch again undeletes the old one?"
+    found = check(asked, f'User: "{asked}" All sessions show it.', "user")
+    assert [fact.text for fact in found.facts if not fact.survives] == []
