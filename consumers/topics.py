@@ -24,7 +24,6 @@ DEAD_LETTERS_RETENTION_MS = 90 * 86_400_000
 topic.
 """
 
-DAY_MS = 86_400_000
 Weight = Literal["incident", "fault", "warning"]
 
 

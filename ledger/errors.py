@@ -76,12 +76,6 @@ class IndexBusy(LedgerError):
     exit_code = 3
 
 
-class UndecodableRecord(LedgerError):
-    """Bytes that are not a record at all."""
-
-    exit_code = 5
-
-
 class UnknownRecordType(LedgerError):
     """A record of a type or version that this build does not know; the fold stops before it."""
 

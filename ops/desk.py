@@ -21,6 +21,7 @@ from ledger.masking import mask
 from ledger.retrieval import Fetched, Retrieval
 from ledger.rows import SpanRow
 from ledger.rules.trust import pinned
+from ledger.scope import made
 from ledger.state import PLACE, name_key, ordinal_key
 from ops.queries.overview import trust_of
 from ops.queries.quotes import Quotes
@@ -31,7 +32,7 @@ from ops.retrieval.own_store import OwnStore
 from ops.store import Found, Reading, Store
 from schemas.codec import NotARecord, UnknownType, decode_decision, decode_record, encode
 from schemas.decisions import ActionAllowed, ActionDenied
-from schemas.ids import digest, event_id
+from schemas.ids import digest
 from schemas.records import (
     ActionProposed,
     AnyRecord,
@@ -161,10 +162,11 @@ async def gate(
         retrieval = retrieval_for(reading, found, command)
         fetched = [_fetched(found, claim, await rehydrate(found.rows, claim, retrieval)) for claim in claims]
     request = f"action-{uuid.uuid4().hex}"
-    record = ActionProposed(
-        id=event_id("action.proposed", found.session.id, request),
-        scope=found.scope,
-        session=found.session.id,
+    record = made(
+        ActionProposed,
+        found.scope,
+        found.session.id,
+        request,
         request=request,
         name=action,
         side_effects=side_effects,
@@ -228,10 +230,11 @@ async def audit(store: Store, session: str, *, command: str | None = None) -> Au
         fact = _pinned_fact(found, span)
     text = mask(answer.text)
     occurrence = uuid.uuid4().hex
-    record = AuditRecorded(
-        id=event_id("audit.recorded", found.session.id, occurrence),
-        scope=found.scope,
-        session=found.session.id,
+    record = made(
+        AuditRecorded,
+        found.scope,
+        found.session.id,
+        occurrence,
         span=span.id,
         fact=fact,
         status=answer.status,
@@ -290,10 +293,11 @@ def _omitted(found: Found, span: SpanRow, text: str) -> list[ManifestRecorded]:
         return []
     occurrence = digest("omitted", span.id, *(fact.id for fact in missing)).hex()
     return [
-        ManifestRecorded(
-            id=event_id("manifest.recorded", found.session.id, occurrence),
-            scope=found.scope,
-            session=found.session.id,
+        made(
+            ManifestRecorded,
+            found.scope,
+            found.session.id,
+            occurrence,
             span=span.id,
             manifest=msgspec.structs.replace(manifest, facts=missing),
         )
@@ -308,10 +312,11 @@ async def acknowledge(store: Store, session: str, evidence: str, authority: str)
     with store.reading() as reading:
         found = reading.session(session)
     occurrence = digest("acknowledged", evidence, authority).hex()
-    record = DegradationAcknowledged(
-        id=event_id("degradation.acknowledged", found.session.id, occurrence),
-        scope=found.scope,
-        session=found.session.id,
+    record = made(
+        DegradationAcknowledged,
+        found.scope,
+        found.session.id,
+        occurrence,
         evidence=evidence,
         authority=authority,
         occurrence=occurrence,
@@ -347,10 +352,11 @@ async def set_policy(store: Store, key: str, value: str, session: str | None, au
     answers = []
     for found in chosen:
         occurrence = uuid.uuid4().hex
-        record = PolicySet(
-            id=event_id("policy.set", found.session.id, occurrence),
-            scope=found.scope,
-            session=found.session.id,
+        record = made(
+            PolicySet,
+            found.scope,
+            found.session.id,
+            occurrence,
             key=key,
             value=value,
             authority=authority,

@@ -7,11 +7,12 @@ import msgspec
 from ledger.errors import LedgerError, UsageError
 from ledger.log import EVENTS, NewEntry
 from ledger.lookup import fact_row
+from ledger.scope import made
 from ledger.state import fact_key
 from ops.queries.facts import named_facts
 from ops.store import Reading, Store
 from schemas.codec import encode
-from schemas.ids import digest, event_id
+from schemas.ids import digest
 from schemas.records import FactTombstoned
 
 
@@ -57,10 +58,11 @@ def tombstone_records(reading: Reading, session: str, text: str, reason: str, au
     for row in named.rows.values():
         occurrence = digest("tombstone", row.id, reason, authority).hex()
         records.append(
-            FactTombstoned(
-                id=event_id("fact.tombstoned", found.session.id, occurrence),
-                scope=found.scope,
-                session=found.session.id,
+            made(
+                FactTombstoned,
+                found.scope,
+                found.session.id,
+                occurrence,
                 fact=row.id,
                 reason=reason,
                 authority=authority,

@@ -50,7 +50,6 @@ _RANGE_JOIN = re.compile(r"\s?(?:-|~|부터|から|to|bis|until|a|alle|à|до)\
 _BETWEEN = re.compile(
     r"^[,]?\s*(?:at|a las|alle|alle ore|as|às|um|kl\.?|o|à|в|om|t|by|at the latest by|ore)?\s*(?:\(?)\s*$", re.ASCII
 )
-_WORD_BEFORE = re.compile(r"[" + WORD + r"']+(?=[^" + WORD + r"]*$)", re.ASCII)
 
 
 @lru_cache(maxsize=64)

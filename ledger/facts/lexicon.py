@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -345,13 +344,6 @@ _LATIN = frozenset("abcdefghijklmnopqrstuvwxyz")
 _LATIN_LANGUAGES = tuple(
     language for code, language in LANGUAGES.items() if code not in {"ko", "ja", "zh", "ru", "uk", "el", "he", "ar", "hi", "th"}
 )
-
-
-def supported_scripts(folded: str) -> Iterator[str]:
-    """Codes of the scripts that stand in a text and for which there is language data."""
-    for code, pattern in _SCRIPTS:
-        if code in LANGUAGES and pattern.search(folded):
-            yield code
 
 
 def _holders(sets: list[tuple[str, frozenset[str]]]) -> dict[str, tuple[str, ...]]:

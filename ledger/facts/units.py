@@ -50,8 +50,6 @@ def _read() -> tuple[dict[str, Unit], dict[str, Unit], dict[str, list[tuple[tupl
 
 
 SYMBOLS, WORDS, PHRASES = _read()
-CURRENCY_BASES = frozenset({"EUR", "USD", "GBP", "JPY", "INR", "KRW", "PLN", "SEK", "RUB", "TRY", "CHF", "BRL"})
-LONGEST_SYMBOL = max(len(symbol) for symbol in SYMBOLS)
 
 
 def unit_of(name: str, attached: bool = False) -> Unit | None:

@@ -28,8 +28,6 @@ FLOORS: Mapping[FactClass, Ratio] = {
 }
 """F1: floors by class before any policy. A decision has its floor only in the user's own words (`floor_of`)."""
 
-REASON_FLOOR: Ratio = (2, 5)
-
 
 def ratio_of(text: str) -> Ratio | None:
     """F1: a floor as policy writes it, `2/5` or `0.4`, between 0 and 1 and exact; None for anything else."""
