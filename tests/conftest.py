@@ -1,7 +1,16 @@
-"""Fixtures that more than one folder of tests uses."""
+"""Fixtures that more than one folder of tests uses, and how examples are chosen."""
 
 from __future__ import annotations
+
+import os
+
+from hypothesis import settings
 
 from tests.support.broker import broker
 
 __all__ = ["broker"]
+
+# The same commit gives the same verdict: examples follow from the test alone. CLEDGER_TEST_RANDOM=1 looks at new ones.
+settings.register_profile("same", derandomize=True)
+settings.register_profile("random", derandomize=False)
+settings.load_profile("random" if os.environ.get("CLEDGER_TEST_RANDOM") else "same")

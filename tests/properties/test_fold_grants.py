@@ -11,7 +11,7 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from ledger.log import ALERTS
-from ledger.lookup import fact_row, span_row, summary_row
+from ledger.lookup import fact_row, span_facts, span_row, summary_row
 from ledger.state import SUMMARY_TEXT, fact_key, name_key
 from schemas.codec import decode_alert, decode_decision
 from schemas.decisions import CompactionGranted, CompactionRefused, EvictionGranted, EvictionRefused
@@ -23,6 +23,7 @@ from schemas.records import (
     EvictionRequested,
     ExternalisationVerified,
     IndexRechunked,
+    ManifestRecorded,
     PlainText,
     PolicySet,
     SummaryRecorded,
@@ -45,10 +46,29 @@ def _toy() -> Iterator[None]:
 
 
 def losses(records: list[AnyRecord]) -> list[str]:
-    """Alerts of lost facts, when publishers do only what they were granted."""
-    fold = Fold(recount=False).take([item for item in records if not isinstance(item, BY_ITSELF)])
+    """Alerts of lost facts, when publishers do only what they were granted and name the facts before they ask. What a manifest
+    left out until a grant was given, no grant can keep.
+    """
+    fold, late = Fold(recount=False), set[str]()
+    for item in records:
+        if isinstance(item, ManifestRecorded):
+            late |= _named_too_late(fold, item)
+        if not isinstance(item, BY_ITSELF):
+            fold.take([item])
     alerts = [decode_alert(raw) for topic, raw in fold.outputs if topic == ALERTS]
-    return [f"{alert.kind} {alert.subject}" for alert in alerts if alert.kind in LOSSES]
+    return [
+        f"{alert.kind} {alert.subject}"
+        for alert in alerts
+        if alert.kind in LOSSES and alert.subject.partition("@")[0] not in late
+    ]
+
+
+def _named_too_late(fold: Fold, item: ManifestRecorded) -> set[str]:
+    span = span_row(fold.rows, item.span)
+    if span is None or not (span.leaving or span.leaving_store):
+        return set()
+    known = {ref.fact for ref in span_facts(fold.rows, item.span).refs}
+    return {fact.id for fact in item.manifest.facts if fact_key(fact.id) not in known}
 
 
 @QUICK
