@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS, marked_up, thinks_aloud
+from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS, is_record, marked_up, puts_a_question, thinks_aloud
 from schemas.facts import Fact, FactClass, FactKind, Polarity
 from schemas.ids import fact_id
 from schemas.records import Role
@@ -21,6 +21,10 @@ class Builder:
         """More than a short report: reasons, counts and examples within it serve the explanation, not the work."""
         self.aloud = role == "assistant" and thinks_aloud(folded)
         """It goes on to act at once: what it found out is in what follows."""
+        self.asks = role == "assistant" and puts_a_question(text)
+        """It puts a choice to the user: the answer, and what is done after it, settle what it says."""
+        self.record = role == "tool" and is_record(text)
+        """Its counts belong to the one event that it records."""
         self.long = self.bulk or (role == "assistant" and len(text) > LONG_CHARS)
         """An explanation of some length: only full statements and what it names more than once are kept of it."""
 

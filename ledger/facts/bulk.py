@@ -75,6 +75,7 @@ def _json(builder: Builder, block: Block, language: Language) -> None:
             for number in numbers[:1]:
                 if number.size == 1 and (
                     record
+                    or builder.record
                     or (large and number.value == "0")
                     or block.end - block.start > SMALL_JSON_CHARS
                     or (large and BOOKKEEPING.search(key))

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from ledger.facts.blocks import blocks, sentences
+from ledger.facts.detection import detect
 from ledger.facts.extract import extract
 from ledger.facts.findings import Finding
 from ledger.facts.fold import SPACE, fold
-from ledger.facts.lexicon import readable_letters
+from ledger.facts.lexicon import UNREAD
 from ledger.facts.model import RULES_VERSION
 from ledger.facts.summary import SummaryText
 from ledger.facts.survival import survival
+from ledger.facts.unread import is_unread
 from ledger.rules.floors import at_least, floor_of
 from schemas.facts import SURVIVING, Fact, FactClass, FactKind, Survival
 from schemas.records import Role
 
 Verdict = Literal["evict_ok", "below_floor", "unknown"]
 _SCOPE = "check"
+_HALF = re.compile("[\ud800-\udfff]", re.ASCII)
 
 
 class Passage(msgspec.Struct, frozen=True):
@@ -64,9 +68,10 @@ class CheckResult(msgspec.Struct, frozen=True):
 def check(source: str, summary: str, role: Role, *, id: str | None = None, quoted: bool = False) -> CheckResult:  # noqa: A002  the JSON field
     """Measure every fact of `source` in `summary` and compare with the floors (F1, F2). Deterministic, never raises.
 
-    `unknown` is answered where nothing could be measured: no fact was found in a text that is not empty, in letters no language
-    data covers. `quoted` adds the words of the summary to each fact.
+    `unknown` is answered where a sentence of the source is in a language without a table and nothing of what could be read was
+    lost. `quoted` adds the words of the summary to each fact. Halves of surrogate pairs are read as U+FFFD, as in transcripts.
     """
+    source, summary = _HALF.sub("\ufffd", source), _HALF.sub("\ufffd", summary)
     facts = extract(source, role, scope_key=_SCOPE).facts
     prepared = SummaryText(summary)
     findings = [survival(fact, prepared) for fact in facts]
@@ -77,10 +82,12 @@ def check(source: str, summary: str, role: Role, *, id: str | None = None, quote
     quantifier = _merge([f.quantifier for f in findings], "changed")
     hedge = _merge([f.hedge for f in findings], "stripped")
     verdict: Verdict = "evict_ok"
-    if not facts and source.strip(SPACE) and not readable_letters(fold(source)):
-        verdict = "unknown"
-    elif polarity == "inverted" or quantifier == "changed" or not _floors_hold(facts, fidelity, role):
+    read = [at for at, fact in enumerate(facts) if not is_unread(fact)]
+    held = _fidelity([facts[at] for at in read], [findings[at] for at in read])
+    if polarity == "inverted" or quantifier == "changed" or not _floors_hold(held, role):
         verdict = "below_floor"
+    elif len(read) < len(facts) or (not facts and source.strip(SPACE) and detect(fold(source), original=source) is UNREAD):
+        verdict = "unknown"
     return CheckResult(id, verdict, polarity, quantifier, hedge, rows, tuple(unsupported(source, summary)), RULES_VERSION)  # type: ignore[arg-type]
 
 
@@ -96,8 +103,8 @@ def _fidelity(facts: Sequence[Fact], findings: Sequence[Finding]) -> dict[tuple[
     return found
 
 
-def _floors_hold(facts: Sequence[Fact], fidelity: dict[tuple[FactClass, FactKind], tuple[int, int]], role: Role) -> bool:
-    return all(at_least(fidelity[_group(fact)], floor_of(fact.cls, fact.kind, role)) for fact in facts)
+def _floors_hold(fidelity: dict[tuple[FactClass, FactKind], tuple[int, int]], role: Role) -> bool:
+    return all(at_least(share, floor_of(cls, kind, role)) for (cls, kind), share in fidelity.items())
 
 
 def _row(

@@ -13,21 +13,20 @@ from ledger.facts import lexicon as lx
 from ledger.facts.dates import Dated, find_dates
 from ledger.facts.fold import DIGITS, WORD, fold
 from ledger.facts.identifiers import classify, find_identifiers
+from ledger.facts.idioms import settle_words
 from ledger.facts.lexicon import Language
 from ledger.facts.quantities import Number, find_numbers
+from ledger.facts.splitting import split
 from ledger.facts.tokens import ABSORBS, Token, order, read_words, tag
-
-_PREDICATE = lx.AUX | lx.PRED | lx.NEG | lx.MUST | lx.MAY | lx.PRON | lx.EXC
-
-
-_OPENERS = lx.VERB | lx.PRON | lx.NEG | lx.MUST | lx.PLEASE | lx.REASON | lx.INSTEAD | lx.ONLY
-
+from ledger.facts.wording import settle_neighbours
 
 LABEL_WORDS_MAX = 3
 """Content words that a label before a colon may have."""
 
 
 def _is_label(clause: Clause) -> bool:
+    if any(_pending(before, token) for before, token in zip(clause.tokens, clause.tokens[1:], strict=False)):
+        return True
     if clause.flags & (lx.AUX | lx.PRON) or clause.tokens[0].tags & lx.VERB:
         return False
     return len(clause.content) <= (1 if clause.flags & lx.NEG else LABEL_WORDS_MAX)
@@ -110,6 +109,8 @@ def analyse(original: str, folded: str, start: int, end: int, language: Language
     sentence.numbers = find_numbers(original, folded, start, end, language, taken)
     sentence.tokens = _tokens(original, folded, sentence)
     tag(sentence.tokens, language)
+    settle_words(original, sentence.tokens, language)
+    settle_neighbours(sentence.tokens, language)
     if sentence.numbers:
         _turn_bounds(folded, sentence)
     order(sentence.tokens, language)
@@ -119,7 +120,7 @@ def analyse(original: str, folded: str, start: int, end: int, language: Language
                 token.keys = ()  # the date says it already
     _name(original, sentence)
     sentence.question = original[start:end].rstrip("\"')]} \u201d*_").endswith(("?", "\uff1f", "\u061f"))
-    sentence.clauses = [_settle(clause, language) for clause in _labelled(_split(sentence.tokens, language), folded)]
+    sentence.clauses = [_settle(clause, language) for clause in _labelled(split(sentence.tokens, language), folded)]
     return sentence
 
 
@@ -135,6 +136,10 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
                 t for t in part if t.tags & (lx.NEG | lx.ONLY | lx.HEDGE) or any(key.lstrip("-") in lx.POLAR for key in t.keys)
             ]
             clause.label = True
+            for before, token in zip([part[0], *part], part, strict=False):
+                if _pending(before, token) or token.word == "next":
+                    token.keys = ("-@done",)
+                    label.append(token)
             topic = clause.content
             clauses.append(clause)
             continue
@@ -144,6 +149,11 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
             clause.content = [*(t for t in label if t.keys), *clause.content]
         clauses.append(clause)
     return clauses
+
+
+def _pending(before: Token, token: Token) -> bool:
+    """`Still to do:` says of what follows that it is not done."""
+    return before.word == "to" and token.word == "do"
 
 
 _COMPARATIVE = frozenset(
@@ -244,129 +254,11 @@ def _name(original: str, sentence: Sentence) -> None:
         opening = False
 
 
-def _split(tokens: list[Token], language: Language) -> list[list[Token]]:
-    parts: list[list[Token]] = []
-    part: list[Token] = []
-    negated = content = False
-    inside = -1
-    segment = 0
-    for at, token in enumerate(tokens):
-        segment += token.tags & lx.CONJ != 0 or (token.kind == "p" and token.word in ",;")
-        token.segment = segment
-        if token.kind == "p":
-            if token.word == "(":
-                inside = _values_only(tokens, at)
-            if at <= inside:
-                continue
-            if (
-                part
-                and (
-                    token.word in ";\u2014\u2192()"
-                    or (token.word == "-" and _spaced(tokens, at))
-                    or (token.word == ":" and _spaced(tokens, at, after_only=True))
-                )
-            ) or (
-                token.word == ","
-                and content
-                and not _excepts(tokens, at + 1)
-                and not (not parts and part[0].tags & lx.EXC and _negative(tokens, at + 1))
-                and _new_clause(tokens, at + 1, language, negated)
-            ):
-                parts.append(part)
-                part, negated, content = [], False, False
-            continue
-        if content and _opens(tokens, at, token, negated, language):
-            parts.append(part)
-            part, negated, content = [], False, False
-        part.append(token)
-        negated = negated or bool(token.tags & lx.NEG)
-        content = content or bool(token.keys)
-    if part:
-        parts.append(part)
-    return parts
-
-
-def _values_only(tokens: list[Token], at: int) -> int:
-    """Index of the bracket that closes the one at `at`, if only values stand between: such a bracket splits no clause."""
-    for later in range(at + 1, min(len(tokens), at + 16)):
-        if tokens[later].word == ")":
-            return later
-        if tokens[later].kind == "w" and tokens[later].keys:
-            return -1
-    return -1
-
-
-def _spaced(tokens: list[Token], at: int, after_only: bool = False) -> bool:
-    after = at + 1 >= len(tokens) or tokens[at + 1].start > tokens[at].end
-    return after and (after_only or at == 0 or tokens[at - 1].end < tokens[at].start)
-
-
-def _negative(tokens: list[Token], at: int) -> bool:
-    """Is the clause from here on negated? After a fronted `without X,` it completes an *only*."""
-    for token in tokens[at : at + 9]:
-        if token.kind == "p" and token.word in ",;:.":
-            return False
-        if token.tags & lx.NEG:
-            return True
-    return False
-
-
-def _excepts(tokens: list[Token], at: int) -> bool:
-    return at < len(tokens) and bool(tokens[at].tags & lx.EXCEPT)
-
-
-def _opens(tokens: list[Token], at: int, token: Token, negated: bool, language: Language) -> bool:
-    """Does a new clause begin with this word?"""
-    tags = token.tags
-    if tags & lx.INSTEAD:
-        return True
-    if tags & lx.EXC:
-        return not negated
-    if tags & lx.UNTIL:
-        return False
-    if tags & lx.CONJ and not tags & lx.SUB:
-        return _new_clause(tokens, at + 1, language)
-    return bool(tags & (lx.SUB | lx.REASON)) and not tags & lx.ONLY
-
-
-def _new_clause(tokens: list[Token], at: int, language: Language, negated: bool = False) -> bool:
-    """Is what follows a clause of its own: does it open with a verb or hold an auxiliary, pronoun or negation of its own?"""
-    seen = words = 0
-    before = ""
-    for token in tokens[at : at + 9]:
-        if token.kind == "p":
-            if token.word in ",;:.\u2014" and words:
-                break
-            continue
-        if token.tags & lx.CONJ:
-            if words:
-                break
-            continue
-        if token.tags & lx.ADVERB and not words:
-            continue
-        words += 1
-        if words == 1 and (token.tags & _OPENERS or _third_person(token, language)):
-            return True
-        if token.tags & _PREDICATE or (words == 2 and token.tags & lx.VERB and before.endswith("s") and seen):
-            return True
-        before = token.word
-        seen += bool(token.keys)
-    return (language.code != "en" or negated) and seen >= 3
-
-
-def _third_person(token: Token, language: Language) -> bool:
-    """`leaves`, `passes`: a listed verb with its ending, at the head of what follows a conjunction."""
-    single = language.tags.single
-    return token.word.endswith("s") and bool((single.get(token.word[:-1], 0) | single.get(token.word[:-2], 0)) & lx.VERB)
-
-
 def _settle(clause: Clause, language: Language) -> Clause:
     """Sign, quantifier and hedge of a clause."""
     if clause.flags & lx.ALL:
         _intervals(clause, language)
-    count = _negations(clause) if clause.lead or clause.flags & _SETTLES else 0
-    if language.code in _DOUBLE and count == 2 and not clause.excepted:
-        count = 1
+    count = _negations(clause, language.double_negation) if clause.lead or clause.flags & _SETTLES else 0
     if clause.flags & ABSORBS:
         count -= sum(token.tags & ABSORBS != 0 for token in clause.tokens)
     clause.negated = count > 0 or bool(clause.flags & (lx.NEG | ABSORBS))
@@ -394,10 +286,13 @@ def _intervals(clause: Clause, language: Language) -> None:
         clause.flags |= token.tags
 
 
-def _negations(clause: Clause) -> int:
-    """How often the clause is negated, exceptions counted; sets its hedge, and quantifier and exception where they decide."""
+def _negations(clause: Clause, doubled: bool) -> int:
+    """How often the clause is negated, exceptions counted; sets its hedge, and quantifier and exception where they decide.
+
+    `doubled` says that in this language the negative words of a clause make one negation.
+    """
     count = 0
-    neither = fronted = False
+    neither = fronted = said = False
     for token in (*clause.lead, *clause.tokens):
         tags = token.tags
         if tags & lx.HEDGE and not clause.hedge:
@@ -409,8 +304,12 @@ def _negations(clause: Clause) -> int:
                 continue
             if fronted:
                 clause.quantifier = "only"  # `without a ticket, no commit is accepted`
+            if clause.excepted and clause.quantifier == "except":
+                clause.quantifier, said = "only", True  # `except for Hanna, nobody may open it`
+                continue
             neither = neither or token.word in _NEITHER
-            count += 1
+            count += not (doubled and said)
+            said = True
         elif tags & lx.EXCEPT:
             clause.excepted = True
             clause.quantifier = "only" if count else "except"
@@ -428,6 +327,3 @@ _NOR = frozenset({"nor", "ni", "ani", "ни", "weder", "noch"})
 _NEITHER = frozenset({"neither", "nor", "ni", "ani", "ни", "weder", "né", "ne"})
 _SETTLES = lx.HEDGE | lx.NEG | lx.EXCEPT | lx.EXC | lx.INSTEAD | lx.UNTIL
 """What decides the sign, the exception or the hedge of a clause; most clauses have none of it."""
-
-_DOUBLE = frozenset({"ru", "uk", "pl", "es", "pt", "it", "fr", "cs", "sr", "ro", "el", "tr"})
-"""Languages where two negative words make one negation (`no ... nunca`, `nie ... nigdy`, `ne ... pas`)."""

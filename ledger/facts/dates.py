@@ -26,12 +26,12 @@ class Dated(NamedTuple):
 _ZONES = {"utc": "Z", "gmt": "Z", "z": "Z"}
 _ZONE = r"(?:\s?(?P<zone>utc|gmt|z|cet|cest|est|edt|pst|pdt|bst|jst|kst|ist|msk)(?![" + WORD + r"]))?"
 _TIME = (
-    r"(?P<hour>[01]?\d|2[0-4])(?:(?P<sep>:|h)(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,]\d{1,9})?)?)?"
+    r"(?P<hour>[01]?\d|2[0-4])(?:(?P<sep>:|\s?h\s?|\.(?=[0-5]\d(?!\d)))(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,]\d{1,9})?)?)?"
     r"(?:\s?(?P<half>[ap]\.?m\.?)(?!["
     + WORD
-    + r"]))?(?:\s?(?P<mark>uhr|시(?:\s?(?P<ko>\d{1,2})분|(?=에|까지|부터|쯤|경|전|이후)|(?!["
+    + r"]))?(?:\s?(?P<mark>uhr|uur|बजे|시(?:\s?(?P<ko>\d{1,2})분|(?=에|까지|부터|쯤|경|전|이후)|(?!["
     + WORD
-    + r"]))|時(?:(?P<ja>\d{1,2})分)?|点|點|h(?!["
+    + r"]))|時(?![間间])(?:(?P<ja>\d{1,2})分)?|点|點|h(?!["
     + WORD
     + r"])|hrs|часов|часа))?"
     + _ZONE
@@ -44,8 +44,14 @@ _ISO = re.compile(
 _NUMERIC = re.compile(r"(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?![\d/]|[.-]\d)", re.ASCII)
 _YMD = re.compile(r"(?<![\d./-])(\d{4})[./](\d{1,2})[./](\d{1,2})(?![\d/]|[.]\d)", re.ASCII)
 _EAST = re.compile(r"(?:(\d{4})\s?[年년]\s?)?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号號]", re.ASCII)
+_EAST_MONTH = re.compile(
+    r"(?:(\d{4})\s?[年년]\s?)?(?<![0-9一二三四五六七八九十])(\d{1,2}|[一二三四五六七八九十]{1,2})\s?[月월](?![間间日])",
+    re.ASCII,
+)
 _EAST_WORDS = re.compile(r"([一二三四五六七八九十]{1,2})月([一二三四五六七八九十]{1,3})[日号號]", re.ASCII)
-_CLOCK = re.compile(r"(?<![\d:.,/" + WORD + r"])" + _TIME + r"(?![\d:/]|[.,]\d|-?[a-z])", re.ASCII)
+_BEFORE = "0-9A-Za-z_\u00aa-\u2fff"
+"""After a sign of a script without spaces a time may begin; after a letter it is part of a name."""
+_CLOCK = re.compile(r"(?<![\d:.,/" + _BEFORE + r"])" + _TIME + r"(?![\d:/]|[.,]\d|-?[a-z])", re.ASCII)
 _RANGE_JOIN = re.compile(r"\s?(?:-|~|부터|から|to|bis|until|a|alle|à|до)\s?$", re.ASCII)
 _BETWEEN = re.compile(
     r"^[,]?\s*(?:at|a las|alle|alle ore|as|às|um|kl\.?|o|à|в|om|t|by|at the latest by|ore)?\s*(?:\(?)\s*$", re.ASCII
@@ -67,12 +73,13 @@ def _month_names(code: str) -> tuple[re.Pattern[str], re.Pattern[str], dict[str,
 
 
 _DIGIT = re.compile("[0-9]", re.ASCII)
+_EAST_SIGN = re.compile("[月点點時时]", re.ASCII)
 
 
 def find_dates(folded: str, start: int, end: int, language: Language) -> list[Dated]:
     """Every date, time and distance in `folded[start:end]`, in order, none inside another. Offsets are of `folded`."""
     text = folded[start:end]
-    has_digits = _DIGIT.search(text) is not None or "月" in text
+    has_digits = _DIGIT.search(text) is not None or (not text.isascii() and _EAST_SIGN.search(text) is not None)
     found = _join(text, _days(text, language), _times(text, language)) if has_digits else _word_times(text, language)
     return [Dated(item.start + start, item.end + start, item.value) for item in found]
 
@@ -96,6 +103,8 @@ def _days(text: str, language: Language) -> list[Dated]:
         put(m.start(), m.end(), _date(m[1] or "", m[2], m[3]))
     for m in _EAST_WORDS.finditer(text):
         put(m.start(), m.end(), _date("", str(_east(m[1])), str(_east(m[2]))))
+    for m in _EAST_MONTH.finditer(text) if language.numeral_signs else ():
+        put(m.start(), m.end(), _date(m[1] or "", str(_small(m[2])), ""))
     for m in _NUMERIC.finditer(text):
         if len(m[4]) == 4 or m[2] == "/":
             put(m.start(), m.end(), _numeric(m, text, language))
@@ -189,13 +198,18 @@ def _times(text: str, language: Language) -> list[Dated]:
         Dated(m.start(), m.end(), f"{_time(m[1], None, half=m[3] or None)}..{_time(m[2], None, half=m[3] or None)}")
         for m in _HOURS.finditer(text)
     ]
+    if not text.isascii():
+        found += _east_times(text)
     for m in _CLOCK.finditer(text):
         if found and any(item.start < m.end() and m.start() < item.end for item in found):
             continue
         minute = m["minute"] or m["ko"] or m["ja"]
-        if not (minute and m["sep"] == ":") and not m["half"] and not m["mark"]:
+        sep = (m["sep"] or "").strip(SPACE)
+        if not (minute and sep in {":", "h"}) and not m["half"] and not m["mark"] and not (sep and _clocked(text, m.start())):
             continue
-        if m["sep"] == "h" and language.code not in {"fr", "pt", "es", "it"}:
+        if sep == "." and m["mark"] not in {"uhr", "uur"} and not _clocked(text, m.start()):
+            continue
+        if sep == "h" and language.code not in {"fr", "pt", "es", "it"}:
             continue
         if m["mark"] in {"h", "hrs"} and language.code != "fr":
             continue
@@ -214,6 +228,48 @@ def _times(text: str, language: Language) -> list[Dated]:
     found += [item for item in _word_times(text, language) if not any(o.start < item.end and item.start < o.end for o in found)]
     found.sort()
     return found
+
+
+_CLOCKED = re.compile(r"(?:kl\.?|klockan|klokka|alle|ore|godz\.?|godzinie|saat)\s$", re.ASCII)
+
+
+def _clocked(text: str, start: int) -> bool:
+    """`kl. 14.30`: the word before says that the point stands between hours and minutes."""
+    return bool(_CLOCKED.search(text[max(0, start - 10) : start]))
+
+
+_HALVES = "上午|早上|凌晨|中午|下午|晚上|午前|午後|오전|오후|저녁"
+_LATE = frozenset({"下午", "晚上", "午後", "오후", "저녁"})
+_EAST_TIME = re.compile(
+    rf"(?:({_HALVES})\s?)?(\d{{1,2}}|[一二两兩三四五六七八九十]{{1,3}})\s?([点點時时시])\s?(?:(半|반)|(\d{{1,2}}|[一二三四五六七八九十]{{1,3}})\s?[分분]|[钟鐘整])?",
+    re.ASCII,
+)
+
+
+def _east_times(text: str) -> list[Dated]:
+    """`下午两点半`, `午後2時半`, `오후 2시 30분`. A bare `两点` may be two points."""
+    found = []
+    for m in _EAST_TIME.finditer(text):
+        if m[3] in "点點" and not (m[1] or m[4] or m[5]):
+            continue
+        if text[m.end() : m.end() + 1] in {"間", "间"} or (
+            m[3] in "時时" and not (m[1] or m[4] or m[5] or m[2][0] in "0123456789")
+        ):
+            continue
+        hour, minute = _small(m[2]), 30 if m[4] else _small(m[5]) if m[5] else 0
+        if m[1] in _LATE and hour < NOON:
+            hour += NOON
+        value = _time(str(hour), f"{minute:02}") if minute < 60 else ""
+        if value:
+            found.append(Dated(m.start(), m.end(), value))
+    return found
+
+
+NOON = 12
+
+
+def _small(text: str) -> int:
+    return int(text) if text[0] in "0123456789" else _east(text.replace("两", "二").replace("兩", "二"))
 
 
 _CUE = re.compile(
@@ -237,7 +293,12 @@ def _time_names(code: str) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _named_times(code: str) -> re.Pattern[str] | None:
     names = sorted({*LANGUAGES[code].clock, *LANGUAGES[code].relative_days}, key=lambda n: (-len(n), n))
-    return re.compile(rf"(?<![{WORD}'])(?:" + "|".join(map(re.escape, names)) + rf")(?![{WORD}'])", re.ASCII) if names else None
+    if not names:
+        return None
+    any_name = "|".join(map(re.escape, names))
+    if LANGUAGES[code].no_spaces:
+        return re.compile(any_name, re.ASCII)
+    return re.compile(rf"(?<![{WORD}'])(?:{any_name})(?![{WORD}'])", re.ASCII)
 
 
 def _word_times(text: str, language: Language) -> list[Dated]:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import re
 
+from ledger.facts import lexicon as lx
 from ledger.facts import salience
 from ledger.facts.blocks import RUN_CHARS_MAX, Block, blocks, sentences
 from ledger.facts.builder import Builder
 from ledger.facts.bulk import add_code
 from ledger.facts.clauses import analyse
+from ledger.facts.detection import FOREIGN, detect
 from ledger.facts.fold import fold
-from ledger.facts.lexicon import FOREIGN, Language, detect
+from ledger.facts.lexicon import ENGLISH, UNREAD, Language
 from ledger.facts.model import EXTRACTOR
 from ledger.facts.statements import add_statements, says_nothing
 from ledger.facts.tables import table_rows
 from ledger.facts.tokens import Token
-from ledger.facts.toolout import CALL, SMALL_CHARS, tells, worth_reading, written_file
+from ledger.facts.toolout import CALL, SMALL_CHARS, faulty, tells, worth_reading, written_file
+from ledger.facts.unread import add_unread
 from ledger.facts.values import add_values
 from schemas.facts import Manifest
 from schemas.records import Role
@@ -86,7 +89,7 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
         ]
         passed_over += sum(b.end - b.start > RUN_CHARS_MAX for b in piece_blocks)
         _read_blocks(builder, piece_blocks, language)
-    facts, dropped = salience.keep(tuple(builder.found.values()), role, len(text))
+    facts, dropped = salience.keep(tuple(builder.found.values()), builder)
     return Manifest(extractor=EXTRACTOR, facts=facts, passed_over=passed_over + dropped)
 
 
@@ -105,7 +108,7 @@ def _read_blocks(builder: Builder, found: list[Block], language: Language) -> No
     choosy, small = builder.role == "tool", len(builder.text) <= SMALL_CHARS
     while at < len(found):
         block = found[at]
-        if choosy and block.kind in {"prose", "item", "heading"} and not tells(builder.text[block.start : block.end], small):
+        if choosy and block.kind in {"prose", "item", "heading"} and not _tells(builder, block, language, small):
             at += 1
             continue
         if block.kind == "table":
@@ -123,6 +126,20 @@ def _read_blocks(builder: Builder, found: list[Block], language: Language) -> No
         at += 1
 
 
+def _tells(builder: Builder, block: Block, language: Language, small: bool) -> bool:
+    """May this block of a tool hold a fact? Of bulk without a fault only duties and terms count, and those have their words."""
+    line = builder.text[block.start : block.end]
+    if not tells(line, small):
+        return False
+    if not builder.bulk or language is not ENGLISH or not line.isascii() or faulty(line):
+        return True
+    return not _DUTIES.isdisjoint(_WORD.findall(builder.folded, block.start, block.end))
+
+
+_WORD = re.compile("[a-z']+", re.ASCII)
+_DUTIES = ENGLISH.cues(lx.MUST | lx.PROMISE | lx.UNTIL) | {"by"}
+
+
 def _prose(builder: Builder, block: Block, language: Language) -> None:
     local = language
     if block.end - block.start > 24 and (language.code != "en" or FOREIGN.search(builder.text, block.start, block.end)):
@@ -132,7 +149,9 @@ def _prose(builder: Builder, block: Block, language: Language) -> None:
             continue
         sentence = analyse(builder.text, builder.folded, start, end, local)
         add_values(builder, sentence)
-        if block.kind != "heading":
+        if local is UNREAD:
+            add_unread(builder, start, end)
+        elif block.kind != "heading":
             add_statements(builder, sentence)
 
 

@@ -19,7 +19,9 @@ _EXTENSIONS = frozenset(_data["extensions"].split())
 _DOMAINS = frozenset(_data["domains"].split())
 _BRANDS = frozenset(_data["brands"].lower().split())
 _COMPOUND_TAILS = frozenset(_data["compound_tails"].split())
-COMMANDS = frozenset(_data["commands"].split())
+
+NAMES_IN_FILES = frozenset({"symbol", "", "file", "path"})
+"""Kinds of names that whoever carries on finds again in the files; addresses, hashes and tickets only a session knows."""
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]+", re.ASCII)
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
@@ -61,7 +63,7 @@ _FRACTION = re.compile(r"\d+/\d+(?:/\d+)?", re.ASCII)
 _HAS_SHAPE = re.compile(r"[0-9_/.:@#\\$(=-]|[a-z][A-Z]|[A-Z]{2}[a-z]", re.ASCII)
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=4096)
 def classify(core: str) -> str:
     """The kind of identifier that a run of characters is, or the empty string. Never raises."""
     if len(core) < 2 or len(core) > 400 or not _HAS_SHAPE.search(core):
@@ -169,7 +171,7 @@ _BALANCE = {")": "(", "]": "[", "}": "{", ">": "<"}
 _PLAIN = re.compile("[a-z0-9]+", re.ASCII)
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=4096)
 def _core(chunk: str) -> tuple[int, int, str]:
     """Where the identifier in a run of non-space characters begins and ends, and its kind; kind is empty if there is none."""
     if len(chunk) > 600:

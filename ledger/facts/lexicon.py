@@ -1,7 +1,8 @@
 """Words and what they do: negation, quantifiers, bounds, hedges, stems and concepts, one table a language.
 
-The tables are package data (`data/lang/*.toml`, `data/concepts.toml`), read once at import and never afterwards. A language is
-chosen for a text by its script and its function words; English stands in where nothing speaks for another.
+The tables are package data (`data/lang/*.toml`, `data/concepts.toml`), read once at import and never afterwards. A further
+language is one more file in `data/lang`; `data/lang/README.md` says what stands in it. `ledger.facts.detection` chooses the
+language of a text.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from ledger.facts.fold import fold
+from ledger.facts.stems import Stemmer, longest_first
 
 NEG = 1 << 0
 EXC = 1 << 1
@@ -42,12 +44,17 @@ AFTERWARDS = 1 << 24
 PLEASE = 1 << 25
 ASK = 1 << 26
 NOUN_STOP = 1 << 27
+BOUND = 1 << 28
 PRED = 1 << 29
 EXCEPT = 1 << 31
 NONE = 1 << 32
 LABEL_STOP = 1 << 33
 ADVERB = 1 << 34
 REPORT = 1 << 35
+SOFT = 1 << 36
+PERMIT = 1 << 37
+REVOKE = 1 << 38
+FORBID = 1 << 39
 """What a word does in its clause; a word may do several things."""
 
 _TAGS = {
@@ -57,12 +64,10 @@ _TAGS = {
     "decided": DECIDED, "rejected": REJECTED, "promise": PROMISE, "stop": STOP, "neutral": NEUTRAL, "instead": INSTEAD,
     "afterwards": AFTERWARDS, "please": PLEASE, "ask": ASK, "noun_stop": NOUN_STOP, "pred": PRED, "except": EXCEPT,
     "none": NONE, "label_stop": LABEL_STOP, "adverb": ADVERB, "report": REPORT,
+    "soft": SOFT, "permit": PERMIT, "revoke": REVOKE, "forbid": FORBID,
 }  # fmt: skip
+_ENDINGS = (("without_words", EXC), ("only_words", ONLY), ("must_words", MUST), ("may_words", MAY))
 _BOUNDS = {"le": "<=", "ge": ">=", "gt": ">", "lt": "<", "approx": "~"}
-_COMBINING = re.compile("[\u0300-\u036f\u064b-\u065f\u0670\u0640\u05b0-\u05c7]+", re.ASCII)
-_IRREGULAR: dict[str, str] = {}
-_DUTCH_DOUBLED = re.compile(r"([aeou])\1", re.ASCII)
-_ENGLISH_DOUBLED = re.compile(r"([bdfgmnprt])\1$", re.ASCII)
 
 
 def _entries(text: str) -> list[tuple[str, ...]]:
@@ -95,6 +100,22 @@ class Language:
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.code: str = data["code"]
+        self.script: str = data.get("script", "latin")
+        self.no_spaces: bool = data.get("no_spaces", False)
+        self._words(data)
+        self._grammar(data)
+        self._measures(data.get("bounds", {}))
+        self._numbers(data.get("numbers", {}))
+        self._dates(data.get("dates", {}))
+        self.stem = lru_cache(maxsize=65536)(Stemmer(self.code, data.get("stem", {})))
+        self.function_words = frozenset(word for word, tag in self.tags.single.items() if tag & (STOP | AUX | PRON | NEG))
+        self.vocabulary = self._vocabulary()
+        self.concepts: dict[str, tuple[str, ...]] = {}
+        self.concept_phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self.known: dict[str, tuple[tuple[int, str, int, tuple[str, ...]], ...]] = {}
+        self.keys = lru_cache(maxsize=65536)(self._keys)
+
+    def _words(self, data: dict[str, Any]) -> None:
         self.apostrophe_negation: bool = data.get("apostrophe_negation", False)
         self.tags = Phrases()
         for name, text in data.get("tags", {}).items():
@@ -102,50 +123,59 @@ class Language:
                 for entry in _entries(text):
                     self.tags.add(entry, _TAGS[name])
         self.inside: tuple[tuple[str, int], ...] = tuple(
-            (fold(word), _TAGS[name]) for name, text in data.get("inside", {}).items() for word in text.split()
+            sorted(
+                ((fold(word), _TAGS[name]) for name, text in data.get("inside", {}).items() for word in text.split()),
+                key=lambda row: (-len(row[0]), row),
+            )
         )
-        self.negative_words = _pattern(data.get("negative_words", ""))
-        self.particles: tuple[str, ...] = tuple(sorted(fold(data.get("particles", "")).split(), key=lambda p: (-len(p), p)))
+        self.particles = longest_first(data.get("particles", ""))
         self.verb_prefixes: tuple[str, ...] = tuple(fold(data.get("verb_prefixes", "")).split())
+        self.prefixes: tuple[str, ...] = tuple(fold(p) for p in data.get("prefixes", ()))
+        self.elisions = longest_first(data.get("elisions", ""))
         self.letters: frozenset[str] = frozenset(data.get("letters", ""))
+        self.hints = frozenset(fold(data.get("hints", "")).split())
+        """Words of every day that do nothing in a clause but tell the language."""
+
+    def _grammar(self, data: dict[str, Any]) -> None:
+        """What a word does only by its ending, its accent or its neighbours; and on which side of a date something lies."""
+        self.negative_words = _pattern(data.get("negative_words", ""))
+        self.negative_unless_before = frozenset(fold(data.get("negative_unless_before", "")).split())
+        endings = ((_pattern(data.get(name, "")), tag) for name, tag in _ENDINGS)
+        self.endings = tuple((pattern, tag) for pattern, tag in endings if pattern is not None)
+        """What else the ending of a word says: *without*, *only*, *must*, *may*. The word keeps its content."""
+        self.restricts = tuple(fold(data.get("restricts", "")).split())
+        self.fronted = frozenset(fold(data.get("fronted", "")).split())
+        accents = (item.partition("=") for item in data.get("accents", "").split())
+        self.accents = {word: _TAGS[name] | (STOP if len(word) == 1 else 0) for word, _, name in accents}
+        """Words that only their accent tells from another: `\u00e9` is *is*, `e` is *and*."""
+        self.accented = frozenset(fold(word) for word in self.accents)
         self.before = frozenset(fold(data.get("before", "")).split())
         self.after = frozenset(fold(data.get("after", "")).split())
         self.by = frozenset(fold(data.get("by", "")).split())
         self.since = frozenset(fold(data.get("since", "")).split())
-        self.prefixes: tuple[str, ...] = tuple(fold(p) for p in data.get("prefixes", ()))
-        self.bounds = self._bounds(data.get("bounds", {}), ("le", "ge", "gt", "lt", "approx"), "")
-        self.bounds_after = self._bounds(data.get("bounds", {}), ("le", "ge"), "after_")
-        joins = data.get("bounds", {})
-        self.of = frozenset(fold(joins.get("of", "")).split())
-        self.to = frozenset(fold(joins.get("to", "")).split())
-        self.per = frozenset(fold(joins.get("per", "")).split())
-        self._numbers(data.get("numbers", {}))
-        self._dates(data.get("dates", {}))
-        stem = data.get("stem", {})
-        self.suffixes: tuple[str, ...] = tuple(sorted(fold(stem.get("suffixes", "")).split(), key=lambda s: (-len(s), s)))
-        self.stem_min: int = stem.get("least", 3)
-        if self.code == "en":
-            _IRREGULAR.update(
-                (form, base) for form, _, base in (item.partition("=") for item in fold(stem.get("irregular", "")).split())
-            )
-        self.stem_rounds: int = stem.get("rounds", 1)
-        self.no_spaces: bool = data.get("no_spaces", False)
+        self.postpositions: bool = data.get("postpositions", False)
         self.verb_last: bool = data.get("verb_last", False)
-        self.function_words = frozenset(word for word, tag in self.tags.single.items() if tag & (STOP | AUX | PRON | NEG))
-        bound_words = (
-            *self.by,
-            *self.since,
-            *self.before,
-            *self.after,
-            *(word for entry in (*self.bounds, *self.bounds_after) for word in entry),
-        )
-        self.vocabulary: frozenset[str] = frozenset(
-            (*self.tags.single, *self.months, *self.weekdays, *self.number_words, *self.relative_days, *bound_words)
-        )
-        self.concepts: dict[str, tuple[str, ...]] = {}
-        self.concept_phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        self.known: dict[str, tuple[tuple[int, str, int, tuple[str, ...]], ...]] = {}
-        self.keys = lru_cache(maxsize=65536)(self._keys)
+        self.double_negation: bool = data.get("double_negation", False)
+        """Two negative words make one negation (`no ... nunca`, `nie ... nigdy`, `ne ... pas`)."""
+
+    def _measures(self, data: dict[str, str]) -> None:
+        self.bounds = self._bounds(data, ("le", "ge", "gt", "lt", "approx"), "")
+        self.bounds_after = self._bounds(data, ("le", "ge", "gt", "lt"), "after_")
+        self.of = frozenset(fold(data.get("of", "")).split())
+        self.to = frozenset(fold(data.get("to", "")).split())
+        self.per = frozenset(fold(data.get("per", "")).split())
+        self.lasting = frozenset(fold(data.get("lasting", "")).split())
+        """Words of `per` that before a number say how long, not how often: `per 90 secondi`."""
+        if self.no_spaces:
+            bounds = [("".join(entry), BOUND) for entry in (*self.bounds, *self.bounds_after)]
+            self.inside = tuple(sorted((*self.inside, *bounds), key=lambda row: (-len(row[0]), row)))
+
+    def _vocabulary(self) -> frozenset[str]:
+        """Every word by which a text tells that it is in this language."""
+        bounds = {word for entry in (*self.bounds, *self.bounds_after) for word in entry}
+        sides = self.by | self.since | self.before | self.after
+        dated = {*self.months, *self.weekdays, *self.relative_days}
+        return frozenset(self.hints | self.number_words | bounds | sides | dated | self.tags.single.keys())
 
     @staticmethod
     def _bounds(data: dict[str, str], names: tuple[str, ...], prefix: str) -> dict[tuple[str, ...], str]:
@@ -157,11 +187,19 @@ class Language:
         self.number_times = _pairs(data.get("times", ""))
         self.number_joiner = frozenset(fold(data.get("joiner", "")).split())
         self.decimal_comma: bool = data.get("decimal_comma", True)
+        self.number_inner = _pairs(data.get("inner", ""))
+        self.number_glue = frozenset(fold(data.get("glue", "")).split())
+        self.number_glued: bool = data.get("glued", False)
+        self.numeral_signs: bool = data.get("signs", False)
+        self.no_numbers = frozenset(fold(data.get("idioms", "")).split())
+        self.counters = tuple(fold(data.get("counters", "")).split())
+        self.percent_before = frozenset(fold(data.get("percent_before", "")).split())
         self.number_words = frozenset((*self.number_units, *self.number_scales, *self.number_times))
 
     def _dates(self, data: dict[str, Any]) -> None:
         self.months = _pairs(data.get("months", ""))
         self.weekdays = _pairs(data.get("weekdays", ""))
+        self.other_than_months = frozenset(fold(data.get("months_also_words", "")).split())
         self.relative_days = _pairs(data.get("relative", ""))
         self.ahead = _entries(data.get("ahead", ""))
         self.ago = frozenset(fold(data.get("ago", "")).split())
@@ -174,29 +212,22 @@ class Language:
         found.update(first for first, rows in self.tags.longer.items() if any(tag & wanted for _, tag in rows))
         return frozenset(found)
 
-    def stem(self, word: str) -> str:
-        """The part of a word that its inflections share; a word too short to cut stays whole."""
-        if not word.isascii():
-            word = _COMBINING.sub("", word)
-        if self.code == "en":
-            return _english(word)
-        if self.code == "nl":
-            word = _DUTCH_DOUBLED.sub(r"\1", word)
-        for _ in range(self.stem_rounds):
-            for suffix in self.suffixes:
-                if word.endswith(suffix) and len(word) - len(suffix) >= self.stem_min:
-                    word = word[: -len(suffix)]
-                    break
-            else:
-                break
-        return word
-
     def _keys(self, word: str) -> tuple[str, ...]:
         """Every name under which the word is looked up: its concepts (`-` before the opposite), its stem, its negated base."""
         for particle in self.particles:
             if word.endswith(particle) and len(word) > len(particle):
                 word = word[: -len(particle)]
                 break
+        for elided in self.elisions:
+            if word.startswith(elided) and len(word) > len(elided) + 1:
+                word = word[len(elided) :]
+                break
+        day = self.weekdays.get(word)
+        if day is not None:
+            return (f"#day{day}",)
+        month = self.months.get(word)
+        if month is not None and word not in self.tags.single and word not in self.other_than_months:
+            return (f"#month{month}",)
         stem = self.stem(word)
         keys = [*self.concepts.get(word, ()), *self.concepts.get(stem, ())]
         keys.append(stem)
@@ -221,35 +252,6 @@ def _pairs(text: str) -> dict[str, int]:
 
 def _pattern(text: str) -> re.Pattern[str] | None:
     return re.compile(fold(text), re.ASCII) if text else None
-
-
-@lru_cache(maxsize=65536)
-def _english(word: str) -> str:
-    """A light English stemmer: plural, -ing, -ed, -ly, -er, -ion and adjective endings."""
-    word = _IRREGULAR.get(word, word)
-    word = word.removesuffix("'s")
-    if len(word) > 4 and word.endswith("ies"):
-        word = word[:-3] + "y"
-    elif len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        word = word[:-2]
-    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for suffix, least in _ENGLISH_SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= least:
-            word = word[: -len(suffix)]
-            word = _ENGLISH_DOUBLED.sub(r"\1", word)
-            break
-    if len(word) > 3 and word[-1] in "ey":
-        word = word[:-1] + ("i" if word[-1] == "y" else "")
-    return word
-
-
-_ENGLISH_SUFFIXES = (
-    ("ations", 3), ("ation", 3), ("ingly", 3), ("edly", 3), ("ment", 4), ("ness", 3), ("able", 4), ("ible", 4), ("ings", 3),
-    ("ing", 3),    ("ied", 3), ("ed", 3), ("ion", 4), ("ally", 4), ("ly", 4), ("ic", 4), ("ive", 5), ("al", 5),
-    ("er", 4), ("or", 5),
-    ("est", 4),
-)  # fmt: skip
 
 
 def _load() -> dict[str, Language]:
@@ -285,90 +287,5 @@ POLAR: set[str] = set()
 
 LANGUAGES: dict[str, Language] = _load()
 ENGLISH = LANGUAGES["en"]
-
-_SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("ko", re.compile("[\uac00-\ud7a3]", re.ASCII)),
-    ("ja", re.compile("[\u3041-\u30fa]", re.ASCII)),
-    ("zh", re.compile("[\u4e00-\u9fff]", re.ASCII)),
-    ("ru", re.compile("[\u0430-\u044f]", re.ASCII)),
-    ("el", re.compile("[\u03b1-\u03c9]", re.ASCII)),
-    ("he", re.compile("[\u05d0-\u05ea]", re.ASCII)),
-    ("ar", re.compile("[\u0620-\u064a]", re.ASCII)),
-    ("hi", re.compile("[\u0904-\u0939]", re.ASCII)),
-    ("th", re.compile("[\u0e01-\u0e3a]", re.ASCII)),
-)
-_UKRAINIAN = re.compile("[\u0456\u0457\u0454\u0491]", re.ASCII)
-_WORDS = re.compile("[a-z']{1,14}(?![a-z'])", re.ASCII)
-_SAMPLE_CHARS = 4000
-"""How much of a text decides its language: enough for any sentence, small against bulk."""
-
-
-def detect(folded: str, fallback: Language = ENGLISH, original: str = "") -> Language:
-    """The language of a folded text, by script, then by its words and by letters that only some languages have.
-
-    `original` is the text before folding, for the letters; `fallback` is the answer where nothing speaks for another language.
-    """
-    sample = folded[:_SAMPLE_CHARS]
-    if not sample.isascii():
-        for code, pattern in _SCRIPTS:
-            hits = len(pattern.findall(sample))
-            if hits >= 2 and hits * 4 >= sum(char in _LATIN for char in sample):
-                if code == "ru" and "uk" in LANGUAGES and _UKRAINIAN.search(sample):
-                    return LANGUAGES["uk"]
-                return LANGUAGES.get(code, fallback)
-    votes: dict[str, int] = {}
-    for word in dict.fromkeys(_WORDS.findall(sample)):
-        for code in _SPEAKERS.get(word, ()):
-            votes[code] = votes.get(code, 0) + 1
-    if original and not original.isascii():
-        for letter in dict.fromkeys(original[:_SAMPLE_CHARS]):
-            for code in _WRITERS.get(letter, ()):
-                votes[code] = votes.get(code, 0) + LETTER_WEIGHT
-    best, best_hits = fallback, votes.get(fallback.code, 0)
-    for language in _LATIN_LANGUAGES:
-        count = votes.get(language.code, 0)
-        if count > best_hits and (
-            count > 1 or (count == 1 and not best_hits and len(sample) < SHORT_SAMPLE and len(votes) == 1)
-        ):
-            best, best_hits = language, count
-    return best
-
-
-SHORT_SAMPLE = 120
-"""In so short a text one word decides, if it is a word of one language only and nothing speaks for another."""
-
-LETTER_WEIGHT = 2
-"""What a letter such as `\u015f` says about the language, in words."""
-
-_LATIN = frozenset("abcdefghijklmnopqrstuvwxyz")
-_LATIN_LANGUAGES = tuple(
-    language for code, language in LANGUAGES.items() if code not in {"ko", "ja", "zh", "ru", "uk", "el", "he", "ar", "hi", "th"}
-)
-
-
-def _holders(sets: list[tuple[str, frozenset[str]]]) -> dict[str, tuple[str, ...]]:
-    """Which languages have an entry, by entry."""
-    found: dict[str, tuple[str, ...]] = {}
-    for code, entries in sets:
-        for entry in sorted(entries):
-            found[entry] = (*found.get(entry, ()), code)
-    return found
-
-
-_SPEAKERS = _holders([(code, language.vocabulary) for code, language in LANGUAGES.items()])
-_WRITERS = _holders([(code, language.letters) for code, language in LANGUAGES.items()])
-
-FOREIGN = re.compile("[\u00aa-\u1fff\u2c00-\u2dff\u3005-\ud7ff\uf900-\ufdff\ufe70-\uffdc]", re.ASCII)
-"""A letter that English does not use: only a block that has one is asked again in what language it is."""
-
-_LETTER = re.compile("[a-z\u0100-\U000323af]", re.ASCII)
-
-
-def readable_letters(folded: str) -> bool:
-    """Are there letters of a script for which there is language data? True for a text without letters."""
-    sample = folded[:_SAMPLE_CHARS]
-    letters = len(_LETTER.findall(sample))
-    known = sum(char in _LATIN for char in sample) + sum(
-        len(pattern.findall(sample)) for code, pattern in _SCRIPTS if code in LANGUAGES
-    )
-    return known * 2 >= letters
+UNREAD = LANGUAGES["und"] = Language({"code": "und", "script": ""})
+"""What stands for a language without a table: it has no words, so that nothing is read into them."""

@@ -6,8 +6,10 @@
 - `^` before a name that has to stand in any restatement, `!` an identifier, `#` a number or date in canonical form
 - `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception (`%not`: a plain
   *not*), `%always` an order without exception, `%todo` what is still to be done, `%rule` what lays down, `%then` what may
-  have changed since, `%ask` a question, `%,` the next member of a list, `%ban` a negated statement, `%it` one about a pronoun,
-  `%verb=key` the word that is negated
+  have changed since, `%soft` what allows exceptions by its own words (`usually`, `if possible`), `%may` what gives leave,
+  `%maybe` what only may be, `%ask` a question, `%,` the next member of a list, `%ban` a negated statement, `%it` one about a
+  pronoun, `%verb=key` the word that is negated, `%act=key` the verb of an order, `%if=key` a word of the condition,
+  `%r=` the roles of words by their number (see `ledger.facts.roles`)
 - `%<` and `%>` say that a date bounds from above (`by`, `until`) or from below (`after`, `from`)
 - `<key` and `-<key` stand for *before key* and *after key*
 - a space within a key is written U+00A0, a slash U+2215
@@ -23,10 +25,10 @@ from functools import lru_cache
 from ledger.facts.clauses import Clause, Sentence
 from ledger.facts.tokens import Token
 
-RULES_VERSION = "r1"
+RULES_VERSION = "r2"
 """Version of the facts' survival and of every rule over them; part of each decision."""
 
-EXTRACTOR = "x1"
+EXTRACTOR = "x2"
 """Version of the extractor, written into each manifest."""
 
 CONTEXT_WORDS_MAX = 40
@@ -40,7 +42,7 @@ def encode(token: Token) -> str:
     return _encode(token.keys, token.name)
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=4096)
 def _encode(keys: tuple[str, ...], name: bool) -> str:
     text = "/".join(key.replace("/", _SLASH) for key in keys).replace(" ", _SPACE)
     return "^" + text if name else text
@@ -115,6 +117,21 @@ def side_of(sentence: Sentence, at: int) -> str:
             return "<" if early != negated else ">"
         if token.keys and not token.tags & (1 << 21):
             break
+    return _side_behind(sentence, at) if language.postpositions else ""
+
+
+def _side_behind(sentence: Sentence, at: int) -> str:
+    """The same in languages that put it behind the date: `9日까지`, `9日まで`, `tarihine kadar`."""
+    language = sentence.language
+    for token in sentence.tokens[at + 1 : at + 4]:
+        if token.kind != "w":
+            break
+        if token.word.startswith((*language.by, *language.before)):
+            return "<"
+        if token.word.startswith((*language.after, *language.since)):
+            return ">"
+        if token.keys and not language.numeral_signs:
+            break
     return ""
 
 
@@ -123,7 +140,7 @@ def _negated_before(sentence: Sentence, at: int) -> bool:
     for token in reversed(sentence.tokens[max(0, at - 8) : at]):
         if token.kind == "p":
             return False
-        if token.tags & (1 << 0):
+        if (token.tags | sentence.language.tags.single.get(token.word, 0)) & (1 << 0):
             return True
     return False
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ledger.facts import units
 from ledger.facts.fold import DIGITS, LOWER, UPPER, WORD, fold
 from ledger.facts.lexicon import LANGUAGES, Language
-from ledger.facts.measures import OPS, Line, bound_after, bound_before, noun_at, rate_at, scale_at, unit_at
+from ledger.facts.measures import OPS, Line, bound_after, bound_before, noun_at, percent_before, rate_at, scale_at, unit_at
 from ledger.facts.numerals import NUM, decimal, show, word_hint, word_pattern, word_value
 from ledger.facts.units import Unit
 
@@ -152,6 +152,8 @@ class _Extent(NamedTuple):
 
 def _finish(line: Line, start: int, at: int, value: Fraction, unit: Unit | None, digits: int) -> Number | None:
     """What stands around a number: bound before, second value of a range or pair, scale, unit, rate, bound after."""
+    if unit is None and line.language.percent_before:
+        unit, start = percent_before(line, start)
     op, op_start = bound_before(line, start)
     ratio = _RATIO.match(line.folded, at, line.end)
     if ratio and unit is None:

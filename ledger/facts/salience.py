@@ -6,6 +6,10 @@ A tool's output can usually be had again; a user's sentence cannot. So user and 
 
 from __future__ import annotations
 
+import re
+
+from ledger.facts.builder import Builder
+from ledger.facts.identifiers import NAMES_IN_FILES, classify
 from ledger.facts.toolout import SMALL_CHARS
 from schemas.facts import Fact
 from schemas.records import Role
@@ -42,22 +46,44 @@ def readable(text: str, role: Role) -> tuple[list[tuple[int, int]], int]:
     return [(0, head), (tail, len(text))], text.count("\n", head, tail) + 1
 
 
-def keep(facts: tuple[Fact, ...], role: Role, chars: int) -> tuple[tuple[Fact, ...], int]:
+def keep(facts: tuple[Fact, ...], builder: Builder) -> tuple[tuple[Fact, ...], int]:
     """The facts that stay, in order of their offsets, and how many were left out."""
-    most = FACTS_MAX
-    if role == "tool":
-        facts_before = len(facts)
+    most, chars, found = FACTS_MAX, len(builder.text), len(facts)
+    if builder.role == "tool":
         short = chars <= SHORT_TOOL_CHARS
         narrative = [f.id for f in facts if f.cls == "narrative"]
         left = frozenset(narrative[TOOL_NARRATIVE_MAX if chars <= SMALL_CHARS else 0 :])
         facts = tuple(f for f in facts if f.id not in left and (short or not _bare(f)))
-        most = SHORT_TOOL_FACTS if chars <= SHORT_TOOL_CHARS else min(TOOL_FACTS_MAX, TOOL_FACTS + chars // TOOL_CHARS_PER_FACT)
-    else:
-        facts_before = len(facts)
+        most = SHORT_TOOL_FACTS if short else min(TOOL_FACTS_MAX, TOOL_FACTS + chars // TOOL_CHARS_PER_FACT)
+    elif builder.role == "assistant" and chars > SMALL_CHARS:
+        facts = tuple(f for f in facts if not _settled(f, builder))
     if len(facts) > most:
         ranked = sorted(range(len(facts)), key=lambda at: (_rank(facts[at]), at))[:most]
         facts = tuple(facts[at] for at in sorted(ranked))
-    return tuple(sorted(facts, key=lambda f: (f.start, f.end, _RANK[f.cls]))), facts_before - len(facts)
+    return tuple(sorted(facts, key=lambda f: (f.start, f.end, _RANK[f.cls]))), found - len(facts)
+
+
+_DONE = re.compile(
+    r"(?:(?:i|we|i've|we've|i have|we have|also|now|just|successfully|all|both)\s+){0,3}(?:added|removed|updated|changed|fixed"
+    r"|replied|committed|pushed|created|renamed|moved|extracted|refactored|replaced|implemented|merged|deleted|verified|tested"
+    r"|reverted|resolved|switched|converted|wrote|rewrote|documented|applied|cleaned|simplified)\b",
+    re.ASCII,
+)
+_PASSED = re.compile(
+    r"\b(?:tests?|lint(?:ing|er)?|build|checks|suite|ci)\b[^.;]{0,40}\b(?:pass|passes|passed|clean|green|succeeds|succeeded)\b"
+    r"|\b(?:task|step) \d+ is (?:complete|done|finished)\b",
+    re.ASCII,
+)
+
+
+def _settled(fact: Fact, builder: Builder) -> bool:
+    """In an assistant's text of some length: what was done and what passed, for the work itself shows it; and what tells of the
+    choices that it puts to the user, for the answer and what is done after it settle them. Rules, decisions, what is not and
+    what only the session knows (hashes, addresses, numbers with a unit) stay.
+    """
+    if fact.cls == "narrative":
+        return builder.asks or (fact.polarity == "affirmed" and bool(_DONE.match(fact.value) or _PASSED.search(fact.value)))
+    return builder.asks and fact.cls == "identifier" and classify(fact.value) in NAMES_IN_FILES
 
 
 RESULT_NOUNS = frozenset("pass fail error warn failur skip line exit code status -@accept @accept @error".split())

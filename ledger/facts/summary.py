@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from functools import lru_cache
 from typing import NamedTuple
 
 from ledger.facts import lexicon as lx
 from ledger.facts.blocks import blocks, sentences
 from ledger.facts.clauses import Clause, Sentence, analyse
-from ledger.facts.fold import DIGITS, WORD, fold, normalise
-from ledger.facts.lexicon import FOREIGN, detect
+from ledger.facts.detection import FOREIGN, detect
+from ledger.facts.fold import fold, normalise
 from ledger.facts.model import clause_at, near_tokens, side_of
+from ledger.facts.names import NamedText
+from ledger.facts.places import Place, Places
+from ledger.facts.rates import told_either_way
+from ledger.facts.roles import by_key as roles_by_key
 from ledger.facts.tables import table_rows
 from ledger.facts.tokens import Token
-
-
-class Place(NamedTuple):
-    """Where a value stands in the summary, with the words near it and all words of its clause."""
-
-    start: int
-    end: int
-    op: str
-    value: str
-    unit: str
-    near: frozenset[str]
-    around: frozenset[str]
-    clause: int
 
 
 class Part(NamedTuple):
@@ -48,9 +37,23 @@ class Part(NamedTuple):
     segments: dict[str, tuple[int, ...]]
     question: bool
     english: bool
+    points: bool
+    roles: dict[str, str]
+    plain: frozenset[str]
 
+
+LONG_SUMMARY_PARTS = 40
+"""Clauses from which on a summary tells the story of a session rather than restate a passage. In a story the same words stand
+in many clauses, and a state that was true early is told with its later opposite, so that an inversion takes more evidence."""
+
+SEARCHED_CHARS_MAX = 65_536
+"""Up to this length a summary is searched through for the very words of a statement."""
 
 RARE_SHARE = 60
+
+
+_POINTERS = frozenset({"it", "its", "them", "they", "their"})
+"""Pronouns that speak of what the sentence before named."""
 
 
 class SummaryText:
@@ -61,9 +64,8 @@ class SummaryText:
         self.folded = fold(text)
         self.parts: list[Part] = []
         self.by_key: dict[str, list[int]] = {}
-        self.numbers: dict[str, list[Place]] = {}
-        self.dates: list[Place] = []
-        self.date_values: dict[str, list[Place]] = {}
+        self.numbers: dict[str, Places] = {}
+        self.dates = Places()
         self.identifiers: dict[str, list[tuple[int, int]]] = {}
         self.identifier_heads: dict[str, list[str]] = {}
         self.identifier_folds: dict[str, tuple[int, int]] = {}
@@ -71,6 +73,8 @@ class SummaryText:
         self.normal = normalise(text)
         self._named: dict[str, int | None] = {}
         self._part_starts: list[int] = []
+        self._said: dict[str, int] = {}
+        self._names = NamedText(text)
         self._read()
 
     def _read(self) -> None:
@@ -121,19 +125,18 @@ class SummaryText:
             home = clause_at(sentence, item.start)
             near = _flat(near_tokens(sentence, index[item.start])) if item.start in index else frozenset()
             around = (_flat(home.tokens) | label_keys) if home is not None and len(home.content) > 2 else every
-            self.numbers.setdefault(item.unit, []).append(
+            self.numbers.setdefault(item.unit, Places()).add(
                 Place(item.start, max(item.end, item.noun_end), op, item.value, item.unit, near | label_keys, around, part)
             )
         for date in sentence.dates:
             part = next((p for s, e, p in spans if s <= date.start < e), -1)
             near = _flat(near_tokens(sentence, index[date.start])) if date.start in index else frozenset()
             side = side_of(sentence, index[date.start]) if index.get(date.start) else ""
-            place = Place(date.start, date.end, side, date.value, "date", near | label_keys, every, part)
-            self.dates.append(place)
-            self.date_values.setdefault(date.value, []).append(place)
+            self.dates.add(Place(date.start, date.end, side, date.value, "date", near | label_keys, every, part))
 
     def _part(self, clause: Clause, number: int, labels: list[Token], sentence: Sentence) -> int:
-        keys = _flat(clause.content) | _flat(labels) | _flat(clause.topic)
+        keys = told_either_way(_flat(clause.content) | _flat(labels) | _flat(clause.topic))
+        plain = frozenset(key.lstrip("-^") for key in keys)
         at = len(self.parts)
         self.parts.append(
             Part(
@@ -152,11 +155,14 @@ class SummaryText:
                 _segments(clause),
                 sentence.question,
                 sentence.language.code == "en",
+                any(token.word in _POINTERS for token in clause.tokens),
+                roles_by_key(clause) if sentence.language.code == "en" else {},
+                plain,
             )
         )
         self.sentence_parts[number].append(at)
-        for key in sorted(keys):
-            self.by_key.setdefault(key.lstrip("-^"), []).append(at)
+        for key in sorted(plain):
+            self.by_key.setdefault(key, []).append(at)
         return at
 
     def _identifier(self, start: int, end: int) -> None:
@@ -174,6 +180,23 @@ class SummaryText:
         most = max(2, len(self.parts) // RARE_SHARE)
         return all(len(self.by_key.get(key.lstrip("-^"), ())) <= most for key in keys)
 
+    def said(self, value: str) -> int | None:
+        """The clause that says exactly this, in canonical form (see `normalise`), in a summary of many clauses."""
+        if len(self.parts) <= LONG_SUMMARY_PARTS:
+            return None
+        if not self._said:
+            for at, part in enumerate(self.parts):
+                self._said.setdefault(normalise(self.text[part.start : part.end]), at)
+        return self._said.get(value)
+
+    def holds(self, value: str, start: int, end: int) -> bool:
+        """Do these words stand one after the other, in canonical form? In a text too long to be searched through for every
+        statement, they have to stand between `start` and `end` or be a clause by themselves.
+        """
+        if len(self.normal) <= SEARCHED_CHARS_MAX:
+            return value in self.normal
+        return value in normalise(self.text[start:end]) or self.said(value) is not None
+
     def part_at(self, value: str) -> int | None:
         """The clause in which these exact characters stand as a whole, though nothing in the summary marks them as a name."""
         if value not in self._named:
@@ -189,17 +212,7 @@ class SummaryText:
 
     def find(self, value: str) -> tuple[int, int] | None:
         """Where exactly these characters stand as a whole: not inside a longer name. A longer path that ends in them counts."""
-        if not value:
-            return None
-        at = self.text.find(value)
-        tries = 0
-        while at >= 0 and tries < 64:
-            end = at + len(value)
-            if _edge_before(self.text, at, value) and _edge_after(self.text, end, value):
-                return at, end
-            at = self.text.find(value, at + 1)
-            tries += 1
-        return None
+        return self._names.find(value)
 
 
 def _segments(clause: Clause) -> dict[str, tuple[int, ...]]:
@@ -215,40 +228,3 @@ def _segments(clause: Clause) -> dict[str, tuple[int, ...]]:
 
 def _flat(tokens: list[Token]) -> frozenset[str]:
     return frozenset(key for token in tokens for key in token.keys)
-
-
-_NAME_CHAR = re.compile(f"[{WORD}]", re.ASCII)
-
-
-@lru_cache(maxsize=4096)
-def _is_name_char(char: str) -> bool:
-    return bool(_NAME_CHAR.match(char))
-
-
-def _edge_before(text: str, at: int, value: str) -> bool:
-    if at == 0:
-        return True
-    before = text[at - 1]
-    if before == "/":
-        return value[0] not in "/~." and text[at - 2 : at - 1] != "." and text[max(0, at - 3) : at] != "../"
-    if before in "-.@#$\\":
-        return (before == "." and text[at - 2 : at - 1] in {".", " ", ""}) or (
-            before == "-" and text[at - 2 : at - 1] in {" ", "\n", "\u2014"}
-        )
-    return not _is_name_char(before) or not _is_name_char(value[0]) or (ord(before) > 0x2FF and value[0].isascii())
-
-
-def _edge_after(text: str, end: int, value: str) -> bool:
-    if end >= len(text):
-        return True
-    after = text[end]
-    if value[-1] == "/":
-        return True
-    if after in "/\\":
-        return False
-    if after in ".-@:":
-        following = text[end + 1 : end + 2]
-        if after == ":" and following in DIGITS:
-            return "." in value
-        return not (following and _is_name_char(following))
-    return not _is_name_char(after) or (ord(after) > 0x2FF and value[-1].isascii())

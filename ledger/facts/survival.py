@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from ledger.facts.alignment import statement
 from ledger.facts.findings import MISSING, Finding, is_date, tail_of
 from ledger.facts.fold import DIGITS, fold
 from ledger.facts.model import alternatives
-from ledger.facts.summary import Place, SummaryText
+from ledger.facts.places import PLACES_MAX, Place, Places
+from ledger.facts.rates import other_period, with_rate, without_rate
+from ledger.facts.restatement import statement
+from ledger.facts.summary import Part, SummaryText
 from schemas.facts import Fact
 
 
@@ -87,10 +89,10 @@ def _closeness(place: Place, near: list[tuple[str, ...]], rest: list[tuple[str, 
 def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     op, value = split_bound(fact.value)
     unit = _unit_of(value)
-    places = summary.numbers.get(unit, [])
     near, rest = _sets(fact.context)
     if fact.subject and (fact.subject,) not in near:
         near = [(fact.subject,), *near]
+    places = [*_worth_comparing(summary.numbers.get(unit), value, near, rest), *_told_as_rate(value, near, rest, summary)]
     scored = [(_closeness(place, near, rest), place) for place in places]
     exact = [(score, place) for score, place in scored if place.value == value]
     others = [(score, place) for score, place in scored if place.value != value]
@@ -100,7 +102,7 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
         if none is not None:
             return none
         close = max(others, key=lambda item: item[0], default=None)
-        if close is not None and close[0] >= 4:
+        if close is not None and close[0] >= 4 and _counts_alike(fact, value, close[1], near):
             changed_bound = (bool(op) and close[1].op != op) or value[:1] in "[("
             return Finding("changed", close[1].start, close[1].end, quantifier="changed" if changed_bound else "n/a")
         return _quantified_away(fact, near, rest, summary)
@@ -113,12 +115,14 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
         return Finding("changed", place.start, place.end)
     if fact.subject and score == 0 and spoken:
         return MISSING
+    if other_period([key for word in (*near, *rest) for key in word], place.near | place.around):
+        return Finding("changed", place.start, place.end)
     if score == 0 and spoken and not _distinctive(value) and len(place.around) > 1 and best_other > 0:
         return Finding("changed", place.start, place.end)
     if place.op != op and not _limits_alike(op, place, near, rest):
         if op == "~" and not place.op:
             return Finding("equivalent", place.start, place.end, hedge="stripped")
-        if _OPPOSITE.get(op) == place.op:
+        if _OPPOSITE.get(op or _cap(near, rest)) == place.op:
             return Finding("inverted", place.start, place.end, polarity="inverted")
         if {op, place.op} <= {"", "=="}:
             return Finding("equivalent", place.start, place.end)
@@ -126,6 +130,40 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     return Finding(
         "equivalent" if fact.context else "verbatim", place.start, place.end, quantifier="kept" if op in {"<=", ">="} else "n/a"
     )
+
+
+def _counts_alike(fact: Fact, value: str, place: Place, near: list[tuple[str, ...]]) -> bool:
+    """Another number is the same one changed only where it counts the same: eleven guests are no other number of attempts, and
+    a plain number is no changed rate unless more than one word beside them is the same.
+    """
+    if fact.subject and not (fact.subject in place.near or fact.subject in place.around):
+        return False
+    return (" per " in value) == (" per " in place.value) or _near_hits(place, near) > 1
+
+
+def _worth_comparing(
+    places: Places | None, value: str, near: list[tuple[str, ...]], rest: list[tuple[str, ...]]
+) -> list[Place]:
+    return places.worth_comparing(value, (key for word in (*near, *rest) for key in word)) if places else []
+
+
+def _of_value(value: str, summary: SummaryText) -> list[Place]:
+    places = summary.numbers.get(_unit_of(value))
+    return places.of_value(value) if places else []
+
+
+def _cap(near: list[tuple[str, ...]], rest: list[tuple[str, ...]]) -> str:
+    """`The cap is $500` bounds from above without a word for the bound."""
+    return "<=" if any("@limit" in word for word in (*near, *rest)) else ""
+
+
+def _told_as_rate(value: str, near: list[tuple[str, ...]], rest: list[tuple[str, ...]], summary: SummaryText) -> list[Place]:
+    """Places that hold the value with its period told the other way: `monthly ... $1,500` and `$1,500 per month`."""
+    said = {key for word in (*near, *rest) for key in word}
+    found = [place for rated in with_rate(value, said) for place in _of_value(rated, summary)]
+    for total, adverb in without_rate(value):
+        found += [place for place in _of_value(total, summary) if adverb in place.near or adverb in place.around]
+    return [place._replace(value=value) for place in found]
 
 
 _OPPOSITE = {"<=": ">", ">": "<=", ">=": "<", "<": ">="}
@@ -143,7 +181,7 @@ def _none_of(fact: Fact, value: str, summary: SummaryText) -> Finding | None:
     """`0 failed` may be told as `none failed`, `no failures`."""
     if value != "0" or not fact.subject:
         return None
-    for part in summary.parts:
+    for part in _parts_with((fact.subject,), summary):
         if part.negated and fact.subject in part.keys:
             return Finding("equivalent", part.start, part.end)
     return None
@@ -152,10 +190,16 @@ def _none_of(fact: Fact, value: str, summary: SummaryText) -> Finding | None:
 def _quantified_away(fact: Fact, near: list[tuple[str, ...]], rest: list[tuple[str, ...]], summary: SummaryText) -> Finding:
     """`57 of 60 tables` that became `some tables`: a vague word stands where the number stood."""
     if " of " in fact.value or fact.value[:1] in "<>":
-        for part in summary.parts:
+        for part in _parts_with(tuple(key for word in near[:3] for key in word), summary):
             if part.quantifier in {"some", "most", "all"} and any(key in part.keys for word in near[:3] for key in word):
                 return Finding("changed", part.start, part.end, quantifier="changed")
     return MISSING
+
+
+def _parts_with(keys: tuple[str, ...], summary: SummaryText) -> list[Part]:
+    """The clauses with one of these words, in the order of the text; `PLACES_MAX` at most of each word."""
+    at = {part for key in keys for part in summary.by_key.get(key.lstrip("-^"), ())[:PLACES_MAX]}
+    return [summary.parts[part] for part in sorted(at)]
 
 
 def _distinctive(value: str) -> bool:
@@ -187,14 +231,16 @@ def _date(fact: Fact, summary: SummaryText) -> Finding:
     wanted = [fact.value]
     if fact.subject.startswith("@") and fact.value[:1] in "+-":
         wanted += _resolved(fact.subject[1:], fact.value[:-1])
+    places = [place for value in wanted for place in _worth_comparing(summary.dates, value, near, rest)]
+    places = list(dict.fromkeys(places)) if len(wanted) > 1 else places
     found: list[tuple[int, Place]] = []
     for value in wanted:
-        found += [(_closeness(place, near, rest), place) for place in summary.date_values.get(value, ())]
+        found += [(_closeness(place, near, rest), place) for place in places if place.value == value]
         if not found:
-            found += [(_closeness(p, near, rest), p) for p in summary.dates if _more_exact(value, p.value)]
+            found += [(_closeness(p, near, rest), p) for p in places if _more_exact(value, p.value)]
     others = [
         (_closeness(place, near, rest), place)
-        for place in summary.dates
+        for place in places
         if all(place is not item[1] for item in found) and place.value[:1] == fact.value[:1]
     ]
     other = max(others, key=lambda item: item[0], default=None)

@@ -9,7 +9,7 @@ from ledger.facts import lexicon as lx
 from ledger.facts.fold import WORD
 from ledger.facts.lexicon import Language
 
-BOUND = 1 << 28
+BOUND = lx.BOUND
 
 
 ABSORBS = 1 << 30
@@ -19,7 +19,7 @@ ABSORBS = 1 << 30
 _OPERATORS = (
     lx.NEG | lx.EXC | lx.EXCEPT | lx.UNTIL | lx.ONLY | lx.ALL | lx.SOME | lx.MOST | lx.HEDGE
     | lx.MUST | lx.MAY | lx.AUX | lx.PRON | lx.SUB | lx.CONJ | lx.OR
-    | lx.STOP | lx.INSTEAD | lx.AFTERWARDS | lx.PLEASE | BOUND
+    | lx.STOP | lx.INSTEAD | lx.AFTERWARDS | lx.PLEASE | lx.SOFT | BOUND
 )  # fmt: skip
 
 
@@ -114,18 +114,30 @@ def _learn(word: str, language: Language) -> _Entry:
 def _bigrams(start: int, run: str, language: Language, tokens: list[Token]) -> None:
     """Scripts without spaces: overlapping pairs of characters stand for words; operators are found inside the run."""
     tagged: dict[int, int] = {}
+    days: dict[int, int] = {}
     covered = bytearray(len(run))
     for phrase, tag in language.inside:
         at = run.find(phrase)
         while at >= 0:
-            if not covered[at]:
+            if not any(covered[at : at + len(phrase)]):
                 tagged[at] = tagged.get(at, 0) | tag
                 covered[at : at + len(phrase)] = b"\x01" * len(phrase)
             at = run.find(phrase, at + len(phrase))
+    for name, day in language.weekdays.items():
+        at = run.find(name)
+        if at >= 0 and not any(covered[at : at + len(name)]):
+            days[at] = day
+            covered[at : at + len(name)] = b"\x01" * len(name)
     for at in range(max(1, len(run) - 1)):
         pair = run[at : at + 2]
         tag = tagged.get(at, 0)
-        keys = () if covered[at] or (len(pair) > 1 and covered[at + 1]) else language.keys(pair)
+        keys = (
+            (f"#day{days[at]}",)
+            if at in days
+            else ()
+            if covered[at] or (len(pair) > 1 and covered[at + 1])
+            else language.keys(pair)
+        )
         tokens.append(Token(start + at, start + at + len(pair), "w", pair, tag, keys))
 
 
@@ -133,7 +145,7 @@ def tag(tokens: list[Token], language: Language) -> None:
     """Phrases of several words, operators inside words, and which words carry content."""
     single, starters = language.tags.single, _seconds(language.code)
     inner = language.inside if not language.no_spaces else ()
-    negative = language.negative_words
+    negative, endings = language.negative_words, language.endings
     skip = 0
     for at, token in enumerate(tokens):
         if skip:
@@ -149,7 +161,7 @@ def tag(tokens: list[Token], language: Language) -> None:
         for inside, tag in inner:
             if inside in word:
                 token.tags |= tag
-        if negative is not None and negative.search(word):
+        if negative is not None and not token.tags & lx.EXC and negative.search(word):
             token.tags |= lx.NEG
         if token.tags & _OPERATORS and not (
             token.keys and token.keys[0].lstrip("-")[:1] == "@" and not token.tags & (lx.NEG | lx.AUX)
@@ -158,6 +170,9 @@ def tag(tokens: list[Token], language: Language) -> None:
                 token.keys = ()
             elif language.inside:
                 token.keys = _rest_keys(word, language)
+        for pattern, tag in endings:
+            if pattern.search(word):
+                token.tags |= tag
 
 
 @lru_cache(maxsize=64)

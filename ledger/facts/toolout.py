@@ -51,13 +51,34 @@ _RUNTIME = re.compile(
     r"|Your branch is |On branch |nothing (?:added )?to commit|no changes added|Changes (?:not staged|to be committed)"
     r"|Untracked files"
     r"|Switched to (?:a new )?branch|Already (?:up to date|on )|HEAD is now at|Everything up-to-date"
-    r"|Updated task #|Task #\d|Launching skill|Shell cwd was reset|Result of calling the )[^\n]*",
+    r"|Updated task #|Task #\d|Launching skill|Shell cwd was reset|Result of calling the "
+    r"|[ \t]*(?:create|delete) mode \d{6} |(?:\[[\w.:-]+\] )?\$ |Try '[^'\n]+ --help' for help)[^\n]*",
     re.ASCII | re.MULTILINE,
 )
 """What a runtime or a version control answers to any call of its kind, without a word on the matter in hand."""
 
-_TOOK = re.compile(r"(?<=[ \t])\(\d+(?:\.\d+)?m?s\)$|(?<=\t)\d+\.\d+s$", re.ASCII | re.MULTILINE)
-"""How long one test took."""
+_TOOK = tuple(
+    re.compile(pattern, re.ASCII | re.MULTILINE)
+    for pattern in (
+        r"(\()(?<=[ \t]\()\d+(?:\.\d+)?m?s\)$",
+        r"(\t)\d+\.\d+s$",
+        r"( in )(?<=(?:passed|failed|errors) in )\d+(?:\.\d+)?s(?: \(\d+:\d\d:\d\d\))?(?=[ \t=]*$)",
+        r"( in )(?<=(?:skipped|warning) in )\d+(?:\.\d+)?s(?: \(\d+:\d\d:\d\d\))?(?=[ \t=]*$)",
+        r"( in )(?<=warnings in )\d+(?:\.\d+)?s(?: \(\d+:\d\d:\d\d\))?(?=[ \t=]*$)",
+    )
+)
+"""How long a test or a run took, behind what stands before it. Each begins with fixed characters: so the search is quick."""
+
+_STAMPED = re.compile(
+    r'"(?:(?:calculated|measured|sampled|started|finished|completed|ended)_at|[a-z_]*timestamp)"\s*:\s*"\d{4}-\d\d-\d\dT',
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def is_record(text: str) -> bool:
+    """JSON that tells when something was measured or ran records one event; its counts are others the next time."""
+    return text.lstrip(" \t\r\n")[:1] in {"{", "["} and bool(_STAMPED.search(text))
+
 
 _STAMP = re.compile(r"^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?", re.ASCII | re.MULTILINE)
 
@@ -81,10 +102,17 @@ _WRITES = re.compile(r'"(?:new_string|content|new_source|edits|patch)":', re.ASC
 _TARGET = re.compile(r'"(?:file_path|path|notebook_path)":"([^"\\\n]{3,300})"', re.ASCII)
 
 
+_ROOTED = re.compile(r"(?:/|~|[A-Za-z]:)[^\n]*/(?=[^/\n]{3,}\Z)", re.ASCII)
+"""Where a checkout lies differs from machine to machine, so a file under a root is told by its name."""
+
+
 def written_file(text: str) -> tuple[int, int] | None:
     """Of a tool call the range of the file that it writes. What else a call asks for is its action, not a fact."""
     target = _TARGET.search(text)
-    return target.span(1) if target is not None and _WRITES.search(text) else None
+    if target is None or not _WRITES.search(text):
+        return None
+    root = _ROOTED.match(target[1])
+    return target.start(1) + (root.end() if root else 0), target.end(1)
 
 
 def worth_reading(text: str, role: Role) -> tuple[str, int]:
@@ -94,15 +122,16 @@ def worth_reading(text: str, role: Role) -> tuple[str, int]:
     text, passed = _RUNTIME.subn(_blank, text)
     text, more = _PASSED.subn(_blank, text)
     passed += more
-    text = _TOOK.sub(_blank, text)
+    for took in _TOOK:
+        text = took.sub(_blank_behind, text)
+    listing = [(m.lastgroup or "", *m.span()) for m in _LINES.finditer(text)]
     counts: dict[str, int] = {}
-    for m in _LINES.finditer(text):
-        kind = m.lastgroup or ""
+    for kind, _, _ in listing:
         counts[kind] = counts.get(kind, 0) + 1
     small = len(text) <= SMALL_CHARS
     listed = {kind for kind, count in counts.items() if count >= (2 if kind == "past" else 1000 if small else LISTED_LINES_MIN)}
     if listed:
-        text = _LINES.sub(lambda m: _blank(m) if m.lastgroup in listed else m[0], text)
+        text = _blanked(text, [(start, end) for kind, start, end in listing if kind in listed])
         passed += sum(counts[kind] for kind in listed)
     if len(_STAMP.findall(text)) >= LISTED_LINES_MIN:
         text = _STAMP.sub(_blank, text)
@@ -130,16 +159,39 @@ def _blank(m: re.Match[str]) -> str:
     return " " * len(m[0])
 
 
+def _blank_behind(m: re.Match[str]) -> str:
+    """What was matched, blanked but for the space that its first group holds."""
+    return m[1].replace("(", " ") + " " * (m.end() - m.end(1))
+
+
+def _blanked(text: str, ranges: list[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end in ranges:
+        parts += (text[at:start], " " * (end - start))
+        at = end
+    return "".join(parts) + text[at:]
+
+
 _ALOUD = re.compile(
     r"(?:^|[.!?:)\n]\s{1,3}|\*\s)(?:(?:ok|okay|now|good|great|first|next|so|then|alright|and)\b[\s,.!:-]{0,3}){0,3}"
-    r"(?:(?:let me (?!know\b)|let's (?:see|look|check)\b)[^.!?\n0-9]*[.:!]?"
-    r"|(?:i'll|i will|i'm going to) (?:now |first |also )?[a-z]+\b[^.!?\n0-9]*:)\s*$",
+    r"(?:(?:let me (?!know\b)|let's (?:see|look|check)\b)(?:[^.!?\n0-9`]|`[^`\n]*`)*[.:!]?"
+    r"|(?:i'll|i will|i'm going to) (?:now |first |also )?[a-z]+\b(?:[^.!?\n0-9`]|`[^`\n]*`)*:)\s*$",
     re.ASCII,
 )
+_ALOUD_LAST = re.compile(
+    r"(?:겠습니다|(?<!야 )(?<!야만 )(?<!필요)(?<!가능)(?<!동일)(?<!일치)(?<!명확)(?:합니다|봅니다)"
+    r"|(?<!必要と)(?<!可能と)(?:します|てみます))[.:。]?\s*$",
+    re.ASCII,
+)
+"""The same where the verb stands last: an assistant's polite form without a subject tells what it does now, unless it says what
+must be, or what is needed, possible, alike or plain."""
 
 
 def thinks_aloud(folded: str) -> bool:
     """Does an assistant's message end with what it does next (`Let me check ...:`)?"""
+    if len(folded) <= SMALL_CHARS and _ALOUD_LAST.search(folded, max(0, len(folded) - 40)):
+        return True
     return bool(_ALOUD.search(folded, max(0, len(folded) - 400)))
 
 
@@ -151,6 +203,14 @@ _EPHEMERAL = re.compile(
     r"|you're right|good question|great question)",
     re.ASCII,
 )
+_ASKS = re.compile(r"\?[\s\"'`)*_\]]*$", re.ASCII)
+
+
+def puts_a_question(text: str) -> bool:
+    """Does a text of some length end by asking? It lays out what there is to choose from."""
+    return len(text) > SMALL_CHARS and bool(_ASKS.search(text, max(0, len(text) - 40)))
+
+
 _NOW = re.compile(r"^\W{0,3}(?:now|next|then|ready|got it|great|excellent|perfect)\b", re.ASCII)
 
 

