@@ -15,12 +15,13 @@ from ledger.evolve import Effects, evolve_decision, evolve_record
 from ledger.facts import RULES_VERSION
 from ledger.lookup import request_row, scope_row, session_row, span_row, summary_row
 from ledger.rows import SeenRow
-from ledger.rules.identity import IMMUTABLE, span_conflict
+from ledger.rules.identity import ID_NOT_ITS_OWN, IMMUTABLE, SPAN_ID_REUSED, span_conflict
 from ledger.state import REQUEST, SEEN, Draft, Rows, name_key
 from schemas.alerts import AnyAlert
 from schemas.codec import decode_record, encode
 from schemas.decisions import AnyDecision, RecordRejected
 from schemas.ids import digest, rejection_id
+from schemas.objects import own_id
 from schemas.records import (
     ActionProposed,
     AnyRecord,
@@ -47,13 +48,16 @@ class RulesVersionNotCarried(Exception):
 
 
 class Step(msgspec.Struct, frozen=True, eq=False):
-    """What one record did. `repeated` holds the bytes of a decision that is on record already and is said again."""
+    """What one record did. `repeated` holds the bytes of a decision that is on record already and is said again, `status` what
+    had become of its request by then.
+    """
 
     changes: Draft
     decision: AnyDecision | None = None
     alerts: tuple[AnyAlert, ...] = ()
     duplicate: bool = False
     repeated: bytes = b""
+    status: str = ""
     error: Exception | None = None
     """What the core raised, for the process's own diagnostics; no part of it reaches the log."""
 
@@ -76,11 +80,11 @@ def step(view: Rows, record: AnyRecord) -> Step:
     if not scope.opened and isinstance(record, SessionOpened) and record.rules_version not in ("", RULES_VERSION):
         raise RulesVersionNotCarried(record.scope, record.rules_version)
     content = content_digest(record)
-    seen = view.get(SEEN, bytes.fromhex(record.id)) if _is_hex(record.id) else None
+    seen = _seen(view, record)
     if (seen is not None and seen.content == content) or _changes_nothing(view, record):
         return _duplicate(view, record)
-    if view.get(SEEN, bytes.fromhex(rejection_id(record.id, content.hex()))) is not None:
-        return Step(Draft(view), duplicate=True)  # refused once is refused for good: what came since must not decide (P3)
+    if _stays_refused(view, record, content):
+        return Step(Draft(view), duplicate=True)
     try:
         return _fold_new(view, record, content, known=seen is not None)
     except (RecursionError, MemoryError, OSError, LedgerError):
@@ -109,15 +113,37 @@ def is_span_on_record(view: Rows, span: str, role: str, text: str) -> bool:
     return row is not None and row.text_digest == digest(_SPAN_TEXT, role, text)
 
 
+def is_other_span(view: Rows, span: str, role: str, text: str) -> bool:
+    """Is a span with another role or text on record under this id? Then recording it is refused (I1)."""
+    row = span_row(view, span)
+    return row is not None and row.text_digest != digest(_SPAN_TEXT, role, text)
+
+
 def is_on_record(view: Rows, record: AnyRecord) -> bool:
     """Would appending this record change nothing, because it, or its refusal, is on record? For publishers that read again."""
     if _changes_nothing(view, record):
         return True
     content = content_digest(_as_read(record))
-    seen = view.get(SEEN, bytes.fromhex(record.id)) if _is_hex(record.id) else None
-    if seen is not None and seen.content == content:
-        return True
-    return view.get(SEEN, bytes.fromhex(rejection_id(record.id, content.hex()))) is not None
+    seen = _seen(view, record)
+    return (seen is not None and seen.content == content) or _stays_refused(view, record, content)
+
+
+def _seen(view: Rows, record: AnyRecord) -> SeenRow | None:
+    """What was folded under the record's id."""
+    return view.get(SEEN, bytes.fromhex(record.id)) if _is_hex(record.id) else None
+
+
+def _refusal(view: Rows, record: AnyRecord, content: bytes) -> SeenRow | None:
+    return view.get(SEEN, bytes.fromhex(rejection_id(record.id, content.hex())))
+
+
+def _stays_refused(view: Rows, record: AnyRecord, content: bytes) -> bool:
+    """Refused once is refused for good: what came since must not decide (P3). But a record that came too early, before its
+    session was opened or its span recorded, never was on record, so nothing was first: once that has come, it is taken when it
+    is sent again.
+    """
+    mark = _refusal(view, record, content)
+    return mark is not None and (not mark.early or bool(_too_early(view, record)[0]))
 
 
 def _is_hex(text: str) -> bool:
@@ -128,6 +154,8 @@ def _changes_nothing(view: Rows, record: AnyRecord) -> bool:
     """I1: a span with the same role and text is a duplicate, whatever else its publisher says of it; and a session that is
     open stays as its first record opened it.
     """
+    if record.id != own_id(record):
+        return False
     if isinstance(record, SessionOpened):
         return session_row(view, record.session) is not None
     if not isinstance(record, SpanRecorded):
@@ -138,17 +166,14 @@ def _changes_nothing(view: Rows, record: AnyRecord) -> bool:
 
 def _duplicate(view: Rows, record: AnyRecord) -> Step:
     """P3: nothing changes. A repeated request gets its recorded decision again, same bytes."""
-    repeated = b""
-    if isinstance(record, REPEATABLE):
-        row = request_row(view, record.session, record.request)
-        repeated = row.decision if row is not None else b""
-    return Step(Draft(view), duplicate=True, repeated=repeated)
+    row = request_row(view, record.session, record.request) if isinstance(record, REPEATABLE) else None
+    if row is None:
+        return Step(Draft(view), duplicate=True)
+    return Step(Draft(view), duplicate=True, repeated=row.decision, status=row.status)
 
 
 def _fold_new(view: Rows, record: AnyRecord, content: bytes, *, known: bool) -> Step:
     fx = Effects(view, scope=record.scope, session=record.session, cause=record.id)
-    if isinstance(record, SessionOpened) and not record.rules_version:
-        record = msgspec.structs.replace(record, rules_version=RULES_VERSION)
     reason, rule, subject = _unacceptable(view, record, known=known)
     if reason:
         return _reject(fx, record, content, reason, rule, subject)
@@ -174,18 +199,30 @@ def _unacceptable(view: Rows, record: AnyRecord, *, known: bool) -> tuple[str, s
         reason = _span_refusal(view, record)
         if reason:
             return reason, "I1", record.span
+    if record.id != own_id(record):
+        return ID_NOT_ITS_OWN, "I1", record.session
     if known:
         return "conflicting_content", "I1" if isinstance(record, SummaryRecorded) else "", record.id
-    if session_row(view, record.session) is None and not isinstance(record, SessionOpened):
-        return "session_not_opened", "", record.session
+    early = _too_early(view, record)
+    if early[0]:
+        return early
+    if isinstance(record, SessionOpened) and not record.rules_version and not scope_row(view).opened:
+        return "rules_version_missing", "", record.session  # a later release would pin another one (P2)
     if isinstance(record, SummaryRecorded) and span_row(view, record.summary) is not None:
         return "summary_id_is_a_raw_span", "I3", record.summary
     if isinstance(record, SpanRecorded) and summary_row(view, record.span) is not None:
         return "span_id_is_a_summary", "I3", record.span
-    if isinstance(record, ManifestRecorded) and span_row(view, record.span) is None:
-        return "span_not_recorded", "C2", record.span
     if isinstance(record, REPEATABLE) and view.get(REQUEST, name_key(record.session, record.request)) is not None:
         return "request_id_reused", "", record.request
+    return "", "", ""
+
+
+def _too_early(view: Rows, record: AnyRecord) -> tuple[str, str, str]:
+    """What the record builds on and what is not on record yet, as `_unacceptable` says it."""
+    if session_row(view, record.session) is None and not isinstance(record, SessionOpened):
+        return "session_not_opened", "", record.session
+    if isinstance(record, ManifestRecorded) and span_row(view, record.span) is None:
+        return "span_not_recorded", "C2", record.span
     return "", "", ""
 
 
@@ -197,31 +234,45 @@ def _span_refusal(view: Rows, record: SpanRecorded) -> str:
 
 
 def _reject(fx: Effects, record: AnyRecord, content: bytes, reason: str, rule: str, subject: str) -> Step:
-    """The record changes nothing; its rejection is said once for each content."""
-    mark = rejection_id(record.id, content.hex())
-    fx.draft.put(SEEN, bytes.fromhex(mark), SeenRow(content=content, refused=True))
-    decision = RecordRejected(
-        id=mark,
+    """The record changes nothing; its rejection is said once for each content, and whoever sends again what came too early
+    and is refused for another reason is told by the alert alone.
+    """
+    mark, again = rejection_id(record.id, content.hex()), _refusal(fx.draft, record, content) is not None
+    early = bool(reason) and (reason, rule, subject) == _too_early(fx.draft, record)
+    fx.draft.put(SEEN, bytes.fromhex(mark), SeenRow(content=content, refused=True, early=early))
+    decision = None if again else _rejection(fx, record, content, reason, rule, subject)
+    if rule == "I1":
+        _alert_identity(fx, reason, subject)
+    return Step(fx.draft, decision, tuple(fx.alerts), duplicate=again)
+
+
+def _rejection(fx: Effects, record: AnyRecord, content: bytes, reason: str, rule: str, subject: str) -> RecordRejected:
+    """In a scope that pinned no rules version none is named: no rule of any was asked, so every release says the same (P2)."""
+    return RecordRejected(
+        id=rejection_id(record.id, content.hex()),
         scope=record.scope,
         session=record.session,
         request=record.id,
         request_id=getattr(record, "request", ""),
         rule=rule,
-        rules_version=fx.row.rules_version or RULES_VERSION,
+        rules_version=fx.row.rules_version,
         output_seq=fx.next_output(),
         reason=reason,
         content_sha256=content.hex(),
         subject=subject,
     )
-    if rule == "I1":
-        fx.raise_alert(
-            kind="raw_span_rewritten" if reason != "conflicting_content" else "record_conflict",
-            rule="I1",
-            severity="page" if reason == IMMUTABLE or reason == "span_id_reused" else "ticket",
-            subject=f"span:{subject}",
-            reason=reason,
-        )
-    return Step(fx.draft, decision, tuple(fx.alerts))
+
+
+def _alert_identity(fx: Effects, reason: str, subject: str) -> None:
+    """I1: somebody tried to rewrite a raw span, which pages, or used an id that is another record's, one ticket a session."""
+    rewritten = reason in (IMMUTABLE, SPAN_ID_REUSED)
+    fx.raise_alert(
+        kind="raw_span_rewritten" if rewritten else "record_conflict",
+        rule="I1",
+        severity="page" if rewritten else "ticket",
+        subject=f"ids:{subject}" if reason == ID_NOT_ITS_OWN else f"span:{subject}",
+        reason=reason,
+    )
 
 
 def _internal_error(view: Rows, record: AnyRecord, content: bytes, error: Exception) -> Step:
@@ -253,7 +304,7 @@ def reject_unfoldable(view: Rows, *, scope: str, content_sha256: str, reason: st
         scope=scope,
         session="",
         request=fx.cause,
-        rules_version=fx.row.rules_version or RULES_VERSION,
+        rules_version=fx.row.rules_version,
         output_seq=fx.next_output(),
         reason=reason,
         content_sha256=content_sha256,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
-from ledger.rows import FactInSessionRow, FactRow, RequestRow, ScopeRow, SessionRow, SpanFactsRow, SpanRow, SummaryRow
+from ledger.rows import FactInSessionRow, FactRow, RequestRow, RoundRow, ScopeRow, SessionRow, SpanFactsRow, SpanRow, SummaryRow
 from ledger.rules.carriers import CarrierCount
 from ledger.rules.floors import FLOORS, ratio_of
 from ledger.rules.trust import AUDIT_WINDOW, TrustState, trust
@@ -17,6 +17,7 @@ from ledger.state import (
     ONLY,
     PLACE,
     REQUEST,
+    ROUND,
     SCOPE,
     SESSION,
     SESSION_NAME,
@@ -74,6 +75,11 @@ def request_row(view: Rows, session: str, request: str) -> RequestRow | None:
     return view.get(REQUEST, name_key(session, request))
 
 
+def round_row(view: Rows, session: SessionRow, ordinal: int) -> RoundRow | None:
+    """A round of a session by its ordinal."""
+    return view.get(ROUND, ordinal_key(session.ordinal, ordinal))
+
+
 def fact_row(view: Rows, fact: bytes) -> FactRow | None:
     """A fact by key."""
     return view.get(FACT, fact)
@@ -100,6 +106,7 @@ def carrier_count(view: Rows, fact: bytes, row: FactRow, session: SessionRow) ->
         external=row.external,
         verbatim=mine.verbatim,
         equivalent=mine.equivalent,
+        summaries_stored=row.stored_summaries,
     )
 
 
@@ -114,6 +121,7 @@ def assured_count(view: Rows, fact: bytes, row: FactRow, session: SessionRow) ->
         external=now.external,
         verbatim=now.verbatim - mine.leaving_verbatim,
         equivalent=now.equivalent - mine.leaving_equivalent,
+        summaries_stored=now.summaries_stored,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -12,7 +12,7 @@ from ledger.rows import FactRef, FactRow, SpanRow, SummaryRow
 from ledger.rules.floors import MeasuredFact, floor_of
 from ledger.state import SUMMARY_TEXT, Rows, name_key
 from schemas.decisions import LETTER_OF, LETTERS, Evidence, Outcomes, Ratio
-from schemas.facts import FACT_CLASSES, SURVIVING, FactClass, FactKind, Outcome
+from schemas.facts import FACT_CLASSES, SURVIVING, Fact, FactClass, FactKind, Outcome
 
 EVIDENCE_BYTES_MAX = 64 * 1024
 """Evidence beyond this is cut by rank, and the total says so: a decision must fit a log entry whatever a round dropped."""
@@ -55,6 +55,16 @@ class Measured(msgspec.Struct, frozen=True):
 UNKNOWN = Measured("u")
 
 
+def prevailing(found: Sequence[Measured]) -> Measured:
+    """How a fact fares in several texts that the agent reads at once: one that says the opposite is a false statement whatever
+    the others say, else the best of them counts.
+    """
+    ranked_ = sorted(found, key=lambda item: _SEVERITY[item.outcome])
+    if not ranked_:
+        return UNKNOWN
+    return ranked_[0] if ranked_[0].outcome == "inverted" else ranked_[-1]
+
+
 class Ruler:
     """Measures facts against one summary, each fact once. A summary that has no text gives *unknown* for every fact."""
 
@@ -90,9 +100,13 @@ class Ruler:
         return known
 
     def _measure(self, key: bytes) -> Measured:
+        return self.of(as_fact(self.fact(key)))
+
+    def of(self, fact: Fact) -> Measured:
+        """How a fact fares that has no row yet."""
         if self._text is None:
             return UNKNOWN
-        finding = survival(as_fact(self.fact(key)), self._text)
+        finding = survival(fact, self._text)
         quantifier = finding.quantifier == "changed" and finding.outcome in ("changed", "weakened")
         hedge = finding.hedge == "stripped" and finding.outcome in SURVIVING
         return Measured(LETTER_OF[(finding.outcome, quantifier, hedge)], finding.start, finding.end)
@@ -153,11 +167,16 @@ class Ruler:
         )
 
 
-def ranked(evidence: Iterable[Evidence]) -> tuple[tuple[Evidence, ...], int]:
-    """Evidence by rank, worst first, cut at `EVIDENCE_BYTES_MAX`, with the number before the cut."""
+def ranked(
+    evidence: Iterable[Evidence], complete: Callable[[Evidence], Evidence] = lambda item: item
+) -> tuple[tuple[Evidence, ...], int]:
+    """Evidence by rank, worst first, cut at `EVIDENCE_BYTES_MAX`, with the number before the cut. `complete` adds to each piece
+    that is shown what is not worth finding out for the others.
+    """
     order = sorted(evidence, key=lambda item: (_SEVERITY[item.outcome], FACT_CLASSES.index(item.cls)))
     kept, size = [], 0
-    for item in order:
+    for bare in order:
+        item = complete(bare)
         size += len(_encode(item))
         if size > EVIDENCE_BYTES_MAX:
             break

@@ -49,6 +49,17 @@ class RehydrationBoundaryError(Refused):
     """Rehydration (rules R, seed 5): a claim cannot be substantiated at the point of use."""
 
 
+class RecordConflict(LedgerError):
+    """What was recorded contradicts what is on record, so the ledger does not count it: it stands in the log as rejected, and
+    nothing has changed. `subject` is the span or request, `rule` the code of the rule.
+    """
+
+    def __init__(self, message: str, *, subject: str, rule: str, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.subject = subject
+        self.rule = rule
+
+
 class AnswerUnknown(LedgerError):
     """No decision arrived in time, so the request was withdrawn; a grant that comes later is not counted (P5)."""
 

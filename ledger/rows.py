@@ -124,6 +124,8 @@ class FactRow(Row, frozen=True, kw_only=True):
     stored: int = 0
     external: int = 0
     leaving_store: int = 0
+    stored_summaries: int = 0
+    """Summaries with a store entry that were measured to state it, live or superseded."""
     tombstone: str = ""
     expired: bool = False
     tombstoned_at: int = 0
@@ -204,10 +206,12 @@ class RequestRow(Row, frozen=True, kw_only=True):
 
 
 class SeenRow(Row, frozen=True, kw_only=True):
-    """An event id that was folded, with a digest of its content."""
+    """An event id that was folded, with a digest of its content; or the mark of a refusal, by its own id."""
 
     content: bytes
     refused: bool = False
+    early: bool = False
+    """Refused for want of what may still come, and therefore looked at again when it is sent again."""
 
 
 class RoundRow(Row, frozen=True, kw_only=True):

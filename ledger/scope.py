@@ -14,10 +14,10 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from ledger.errors import UsageError
+from ledger.errors import LedgerError, UsageError
 from ledger.facts import RULES_VERSION, extract
 from ledger.masking import mask
-from ledger.refusals import AnswerUnknown, QuotedEvidence, refusal
+from ledger.refusals import AnswerUnknown, QuotedEvidence, RecordConflict, refusal
 from ledger.retrieval import Fetched, Retrieval
 from schemas.decisions import (
     ActionAllowed,
@@ -30,7 +30,8 @@ from schemas.decisions import (
     IndexGranted,
     RecordRejected,
 )
-from schemas.ids import digest, event_id, span_id
+from schemas.ids import digest, span_id
+from schemas.objects import with_own_id
 from schemas.records import (
     ActionProposed,
     AnyRecord,
@@ -79,6 +80,14 @@ class Connection(Protocol):
         """Let what was appended be decided."""
         ...
 
+    async def outcome(self, scope: str, session: str, request: str) -> Any:
+        """What became of a request, with `status` and `gap`."""
+        ...
+
+    async def rewrites(self, scope: str, span: str, role: str, text: str) -> bool:
+        """Is the span known here with another text?"""
+        ...
+
     async def quoted(self, scope: str, summary: str, evidence: Iterable[Evidence]) -> tuple[QuotedEvidence, ...]:
         """Evidence with the words it points at."""
         ...
@@ -92,10 +101,9 @@ class Connection(Protocol):
         ...
 
 
-def made(shape: type[R], scope: str, session: str, object_id: str, **fields: Any) -> R:
+def made(shape: type[R], scope: str, session: str, **fields: Any) -> R:
     """A record with the id that its type, session and object give it."""
-    tag = str(shape.__struct_config__.tag)
-    return shape(id=event_id(tag, session, object_id), scope=scope, session=session, **fields)
+    return with_own_id(shape(id="", scope=scope, session=session, **fields))
 
 
 class Scope:
@@ -110,15 +118,17 @@ class Scope:
         self._opening = opening
         self._opened = False
         self._turn = 0
+        self._said: dict[str, bytes] = {}
+        """Role and text, as a digest, of every span that this handle recorded."""
 
-    def _make(self, shape: type[R], object_id: str, **fields: Any) -> R:
-        return made(shape, self.scope, self.session, object_id, **fields)
+    def _make(self, shape: type[R], **fields: Any) -> R:
+        return made(shape, self.scope, self.session, **fields)
 
     async def _append(self, *records: AnyRecord) -> None:
         first: list[AnyRecord] = []
         if not self._opened:
             fields = {"store": "none", "rules_version": RULES_VERSION, **self._opening}
-            first.append(self._make(SessionOpened, self.session, **fields))
+            first.append(self._make(SessionOpened, **fields))
         await self._client.append([*first, *records])
         self._opened = True
 
@@ -139,6 +149,10 @@ class Scope:
 
         The text is masked and its facts are listed here. `turn` is the ordinal of the message, by default the next one;
         `valid` bounds the validity of its facts, ISO 8601.
+
+        The same text once more changes nothing. Another text under a used id is rejected and pages (I1), and raises
+        `RecordConflict` where this handle, or the index of this process, knows the span already; what another process recorded
+        and nobody folded yet is found by the fold alone, for no call waits for it.
         """
         before = self._turn
         self._turn = ordinal = self._turn + 1 if turn is None else turn
@@ -146,7 +160,6 @@ class Scope:
         name = span_id(self.session, native)
         record = self._make(
             SpanRecorded,
-            name,
             span=name,
             role=role,
             turns=(ordinal, ordinal),
@@ -164,7 +177,24 @@ class Scope:
         except UsageError:
             self._turn = before if self._turn == ordinal else self._turn
             raise
+        await self._no_rewrite(name, role, masked)
         return name
+
+    async def _no_rewrite(self, span: str, role: str, text: str) -> None:
+        """I1: raise if the span was on record with another text; the attempt is in the log, for on-call to see."""
+        mark = digest("said", role, text)
+        known = self._said.get(span)
+        if known is None and not await self._client.rewrites(self.scope, span, role, text):
+            self._said[span] = mark
+            return
+        if known is None or known != mark:
+            await self._client.nudge()
+            raise RecordConflict(
+                f"span {span} is on record with another role or text, which stays (I1)",
+                subject=span,
+                rule="I1",
+                hint="A raw span never changes. Record the new text under an id of its own.",
+            )
 
     async def record_summary(
         self,
@@ -184,7 +214,6 @@ class Scope:
         await self._append(
             self._make(
                 SummaryRecorded,
-                summary,
                 summary=summary,
                 generation=generation if generation is not None else 1 + bool(covers_summaries),
                 covers=tuple(SpanRange(name, name) for name in covers),
@@ -217,7 +246,6 @@ class Scope:
         candidates = tuple(item if isinstance(item, Candidate) else Candidate(span=item) for item in evict)
         record = self._make(
             CompactionRequested,
-            name,
             request=name,
             summary=summary,
             evictions=candidates,
@@ -239,7 +267,7 @@ class Scope:
     ) -> EvictionGranted:
         """Ask whether these raw entries may leave the retrieval store (C1). Raises as `request_compaction` does."""
         name = request or f"eviction-{uuid.uuid4().hex}"
-        record = self._make(EvictionRequested, name, request=name, spans=tuple(spans), reason=reason, summary=summary)
+        record = self._make(EvictionRequested, request=name, spans=tuple(spans), reason=reason, summary=summary)
         return await self._granted(record, name, summary or "", timeout_s, EvictionGranted)
 
     async def request_index_write(
@@ -258,7 +286,6 @@ class Scope:
         name = request or f"write-{uuid.uuid4().hex}"
         record = self._make(
             IndexWriteRequested,
-            name,
             request=name,
             operation=operation,
             key=key,
@@ -297,7 +324,7 @@ class Scope:
         """
         name = request or f"action-{uuid.uuid4().hex}"
         fetched = [await self._fetched(claim, retrieval) for claim in claims]
-        record = self._make(ActionProposed, name, request=name, name=action, side_effects=side_effects, claims=tuple(fetched))
+        record = self._make(ActionProposed, request=name, name=action, side_effects=side_effects, claims=tuple(fetched))
         return await self._granted(record, name, "", timeout_s, ActionAllowed)
 
     async def _fetched(self, claim: Claim, retrieval: Retrieval | None) -> FetchedClaim:
@@ -314,29 +341,45 @@ class Scope:
 
     async def applied(self, grant: CompactionGranted | EvictionGranted, summary_text: str = "") -> None:
         """Say that a grant was carried out. For a compaction, `summary_text` is the text now in the window: its hash must be
-        the granted one, else the record is rejected and the grant stays pending.
+        the granted one, else the record is rejected, the grant stays pending, and `RecordConflict` is raised; as it is where
+        the grant is found to be withdrawn.
         """
         record: AnyRecord
         if isinstance(grant, CompactionGranted):
             sha256 = _sha256(mask(summary_text)) if summary_text else grant.summary_sha256
-            record = self._make(CompactionApplied, grant.request_id, request=grant.request_id, summary_sha256=sha256)
+            record = self._make(CompactionApplied, request=grant.request_id, summary_sha256=sha256)
         else:
-            record = self._make(EvictionApplied, grant.request_id, request=grant.request_id)
+            sha256 = ""
+            record = self._make(EvictionApplied, request=grant.request_id)
         await self._append(record)
         await self._client.nudge()
+        if sha256 and isinstance(grant, CompactionGranted) and sha256 != grant.summary_sha256:
+            raise RecordConflict(
+                f"request {grant.request_id} was granted for another text than the one now in use; the grant stays pending",
+                subject=grant.request_id,
+                rule="C3",
+                hint="Use the text that was granted and say so again; or withdraw, record this text and ask anew.",
+            )
+        try:
+            found = await self._client.outcome(self.scope, self.session, grant.request_id)
+        except LedgerError:
+            return  # it is on record; that nobody can be asked about it now is no reason to call it a failure
+        if not found.gap and found.status == "withdrawn":
+            raise RecordConflict(
+                f"request {grant.request_id} is not pending: {found.status}; nothing was applied",
+                subject=grant.request_id,
+                rule="C3",
+                hint="Ask anew, and act only on the new grant.",
+            )
 
     async def withdraw(self, grant: CompactionGranted | EvictionGranted, reason: str = "") -> None:
         """Give a grant back: its spans are carriers for other requests again."""
-        await self._append(self._make(RequestWithdrawn, grant.request_id, request=grant.request_id, reason=reason))
+        await self._append(self._make(RequestWithdrawn, request=grant.request_id, reason=reason))
         await self._client.nudge()
 
     async def record_entry(self, span: str, *, key: str = "", store: str = "", occurrence: str = "") -> None:
         """Say that the declared retrieval store now holds this span or summary."""
-        await self._append(
-            self._make(
-                IndexEntryRecorded, f"{span}\0{occurrence}", span=span, key=key or span, store=store, occurrence=occurrence
-            )
-        )
+        await self._append(self._make(IndexEntryRecorded, span=span, key=key or span, store=store, occurrence=occurrence))
 
     async def tombstone(self, fact: str, *, reason: str, authority: str) -> None:
         """Drop exactly this fact on purpose, by fact id. Raises `UsageError` for anything that is no fact id, and without a
@@ -347,9 +390,7 @@ class Scope:
         if not reason.strip() or not authority.strip():
             raise UsageError("a tombstone needs a reason and an authority", hint="Say why it may go, and who says so.")
         occurrence = digest("tombstone", fact, reason, authority).hex()
-        await self._append(
-            self._make(FactTombstoned, occurrence, fact=fact, reason=reason, authority=authority, occurrence=occurrence)
-        )
+        await self._append(self._make(FactTombstoned, fact=fact, reason=reason, authority=authority, occurrence=occurrence))
         await self._client.nudge()
 
     async def observe_retrieval(
@@ -370,7 +411,6 @@ class Scope:
         await self._append(
             self._make(
                 RetrievalObserved,
-                occurrence,
                 query=mask(query),
                 key=key,
                 status=status,

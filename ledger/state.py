@@ -8,6 +8,7 @@ equal logs give equal rows on any machine and under any partition count (promise
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -246,8 +247,9 @@ def ordinal_key(*ordinals: int) -> bytes:
     return b"".join(number.to_bytes(ORDINAL_BYTES, "big") for number in ordinals)
 
 
+@lru_cache(maxsize=1 << 14)
 def name_key(*names: str) -> bytes:
-    """A short key for names of any length."""
+    """A short key for names of any length. Remembered for those at hand: one record asks for the same few many times."""
     return digest(*names, size=KEY_BYTES)
 
 

@@ -1,28 +1,26 @@
-"""What one machine offers beside reading: the gate, audits, acknowledgements, policy, and records made elsewhere.
+"""What one machine offers beside reading: the gate, audits, acknowledgements and policy.
 
 Each appends records and folds them; the answer is the fold's.
 """
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Iterable
 
 import msgspec
 
+from consumers.auditor import audit_record, has_passed, omitted_facts, pinned_fact, pinned_span
 from ledger.errors import LedgerError, UsageError
 from ledger.evolve.trust import policy_fault
 from ledger.facts import extract
 from ledger.fold import is_on_record
 from ledger.log import EVENTS, NewEntry
-from ledger.lookup import fact_row, request_row, scope_row, span_facts, span_row
+from ledger.lookup import request_row, scope_row, span_facts
 from ledger.masking import mask
 from ledger.retrieval import Fetched, Retrieval
-from ledger.rows import SpanRow
-from ledger.rules.trust import pinned
 from ledger.scope import made
-from ledger.state import PLACE, name_key, ordinal_key
+from ledger.state import fact_name
 from ops.queries.overview import trust_of
 from ops.queries.quotes import Quotes
 from ops.queries.rejections import rejection_of
@@ -30,18 +28,18 @@ from ops.retrieval.backing import rehydrate
 from ops.retrieval.command import CommandStore
 from ops.retrieval.own_store import OwnStore
 from ops.store import Found, Reading, Store
-from schemas.codec import NotARecord, UnknownType, decode_decision, decode_record, encode
+from schemas.codec import decode_decision, encode
 from schemas.decisions import ActionAllowed, ActionDenied
 from schemas.ids import digest
 from schemas.records import (
     ActionProposed,
     AnyRecord,
-    AuditRecorded,
     Claim,
     DegradationAcknowledged,
     FetchedClaim,
     ManifestRecorded,
     PolicySet,
+    SpanRecorded,
 )
 
 
@@ -96,15 +94,6 @@ class SaidAnswer(msgspec.Struct, kw_only=True):
     accepted: bool
     reason: str
     trust: str
-
-
-class RecordAnswer(msgspec.Struct, kw_only=True):
-    """Records appended from a file."""
-
-    records: int
-    added: int
-    duplicates: int
-    invalid: list[dict[str, str | int]]
 
 
 def retrieval_for(reading: Reading, found: Found, command: str | None) -> Retrieval:
@@ -166,7 +155,6 @@ async def gate(
         ActionProposed,
         found.scope,
         found.session.id,
-        request,
         request=request,
         name=action,
         side_effects=side_effects,
@@ -223,29 +211,22 @@ async def audit(store: Store, session: str, *, command: str | None = None) -> Au
                 f"session {found.session.id} declares no retrieval store, so there is nothing to ask",
                 hint="Name the agent's own with --retrieval COMMAND. Nothing was recorded.",
             )
-        span = _pinned_span(found)
+        span = pinned_span(found.rows, found.session)
+        if span is None:
+            raise NothingToAudit(
+                f"nothing has left the window of session {found.session.id}, so there is nothing to ask for",
+                hint="Audit again after the next compaction.",
+            )
         answer = await retrieval_for(reading, found, command).fetch(span.id)
-        recorded = await Quotes(reading, found.scope).text(span.id)
-        omitted = _omitted(found, span, recorded)
-        fact = _pinned_fact(found, span)
-    text = mask(answer.text)
-    occurrence = uuid.uuid4().hex
-    record = made(
-        AuditRecorded,
-        found.scope,
-        found.session.id,
-        occurrence,
-        span=span.id,
-        fact=fact,
-        status=answer.status,
-        text_sha256=_sha256(text) if text else "",
-        occurrence=occurrence,
-    )
+        recorded = await Quotes(reading, found.scope).span(span.id)
+        omitted = _omitted(found, recorded) if recorded is not None else []
+        fact = pinned_fact(found.rows, span)
+    record = audit_record(found.scope, found.session.id, span, fact, answer, uuid.uuid4().hex)
     await append_new(store, [*omitted, record])
     with store.reading() as reading:
         found = reading.session(session)
         state, reasons = trust_of(found, 0)
-    passed = answer.status == "ok" and _sha256(text) == span.text_sha256
+    passed = has_passed(record, span)
     return AuditAnswer(
         session=found.session.id,
         span=span.id,
@@ -260,48 +241,11 @@ async def audit(store: Store, session: str, *, command: str | None = None) -> Au
     )
 
 
-def _pinned_span(found: Found) -> SpanRow:
-    """T2: the evicted span to ask for now; another one after the next compaction."""
-    rows: dict[bytes, SpanRow] = {}
-    for _, place in found.rows.walk(PLACE, ordinal_key(found.session.ordinal)):
-        span = span_row(found.rows, place.span)
-        if span is not None and not span.in_window and not span.tombstoned:
-            rows[name_key(span.id)] = span
-    salt = f"{found.session.id}/{found.session.rounds}".encode()
-    choice = pinned(((key, b"") for key in rows), salt)
-    if choice is None:
-        raise NothingToAudit(
-            f"nothing has left the window of session {found.session.id}, so there is nothing to ask for",
-            hint="Audit again after the next compaction.",
-        )
-    return rows[choice]
-
-
-def _pinned_fact(found: Found, span: SpanRow) -> str:
-    refs = span_facts(found.rows, span.id).refs
-    choice = pinned(((ref.fact, name_key(span.id)) for ref in refs), b"fact")
-    row = fact_row(found.rows, choice) if choice is not None else None
-    return row.id if row is not None else ""
-
-
-def _omitted(found: Found, span: SpanRow, text: str) -> list[ManifestRecorded]:
+def _omitted(found: Found, recorded: SpanRecorded) -> list[ManifestRecorded]:
     """Facts that stand in the span's text and that its publisher's manifest left out."""
-    manifest = extract(text, span.role, scope_key=found.scope)  # type: ignore[arg-type]
-    listed = {ref.fact for ref in span_facts(found.rows, span.id).refs}
-    missing = tuple(fact for fact in manifest.facts if bytes.fromhex(fact.id[1:]) not in listed)
-    if not missing:
-        return []
-    occurrence = digest("omitted", span.id, *(fact.id for fact in missing)).hex()
-    return [
-        made(
-            ManifestRecorded,
-            found.scope,
-            found.session.id,
-            occurrence,
-            span=span.id,
-            manifest=msgspec.structs.replace(manifest, facts=missing),
-        )
-    ]
+    listed = frozenset(fact_name(ref.fact) for ref in span_facts(found.rows, recorded.span).refs)
+    omitted = omitted_facts(recorded, listed)
+    return [omitted] if omitted is not None else []
 
 
 # Statements.
@@ -316,7 +260,6 @@ async def acknowledge(store: Store, session: str, evidence: str, authority: str)
         DegradationAcknowledged,
         found.scope,
         found.session.id,
-        occurrence,
         evidence=evidence,
         authority=authority,
         occurrence=occurrence,
@@ -356,7 +299,6 @@ async def set_policy(store: Store, key: str, value: str, session: str | None, au
             PolicySet,
             found.scope,
             found.session.id,
-            occurrence,
             key=key,
             value=value,
             authority=authority,
@@ -372,37 +314,3 @@ def _roots(reading: Reading) -> list[Found]:
     for found in reading.sessions():
         roots.setdefault(found.scope, found)
     return list(roots.values())
-
-
-async def record_file(store: Store, name: str, data: bytes) -> RecordAnswer:
-    """Append records made elsewhere, one JSON object a line; a line that is no record is reported and the rest goes on."""
-    answer = RecordAnswer(records=0, added=0, duplicates=0, invalid=[])
-    batch: list[AnyRecord] = []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        answer.records += 1
-        try:
-            batch.append(decode_record(line))
-        except UnknownType as error:
-            answer.invalid.append({"line": number, "reason": f"unknown type {error.type!r}"})
-        except NotARecord as error:
-            answer.invalid.append({"line": number, "reason": str(error)})
-    with store.reading() as reading:
-        fresh, seen = [], set[bytes]()
-        for record in batch:
-            rows, content = reading.rows(record.scope), encode(record)
-            if content in seen or (rows is not None and is_on_record(rows, record)):
-                continue
-            seen.add(content)
-            fresh.append(record)
-    if fresh:
-        await store.log.append(EVENTS, [NewEntry(record.scope, encode(record)) for record in fresh])
-    await store.fold("wait")
-    answer.added = len(fresh)
-    answer.duplicates = len(batch) - len(fresh)
-    return answer
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -62,7 +62,6 @@ def tombstone_records(reading: Reading, session: str, text: str, reason: str, au
                 FactTombstoned,
                 found.scope,
                 found.session.id,
-                occurrence,
                 fact=row.id,
                 reason=reason,
                 authority=authority,

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import msgspec
 
 from ledger.log import DECISIONS, EVENTS, NewEntry
+from ledger.scope import made
 from ops.queries.quotes import Quotes, excerpt
 from ops.store import Reading, scratch_store
 from schemas.codec import decode_decision, encode
 from schemas.decisions import CompactionGranted, CompactionRefused, Evidence, RecordRejected, WouldPass
-from schemas.ids import event_id
 from schemas.records import (
     AnyRecord,
     Candidate,
@@ -98,10 +98,10 @@ def _request(history: list[AnyRecord], observed: CompactionObserved) -> Compacti
     summary = next(
         record for record in reversed(history) if isinstance(record, SummaryRecorded) and record.summary == observed.summary
     )
-    return CompactionRequested(
-        id=event_id("compaction.requested", observed.session, REQUEST),
-        scope=observed.scope,
-        session=observed.session,
+    return made(
+        CompactionRequested,
+        observed.scope,
+        observed.session,
         request=REQUEST,
         summary=summary.summary,
         evictions=tuple(Candidate(span=mine[at].span) for at in leaving),

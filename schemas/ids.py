@@ -47,15 +47,18 @@ def digest(*parts: str | bytes, size: int = EVENT_ID_BYTES, key: bytes = b"") ->
     return hashlib.blake2b(b"".join(pieces), digest_size=size, key=key).digest()
 
 
+@lru_cache(maxsize=256)
 def base_type(record_type: str) -> str:
     """`span.recorded.v1` -> `span.recorded`: a later version of a shape names the same object by the same id."""
     stem, dot, version = record_type.rpartition(".v")
     return stem if dot and version.isdecimal() else record_type
 
 
-def event_id(record_type: str, session: str, object_id: str) -> EventId:
-    """Id of a record: hash of its type without version, its session and the object it speaks of (contracts section 1)."""
-    return EventId(digest(base_type(record_type), session, object_id).hex())
+def event_id(record_type: str, session: str, *object_id: str) -> EventId:
+    """Id of a record: hash of its type without version, its session and the object it speaks of (contracts section 1), which
+    has a second part where the same thing can happen to it again (see `schemas.objects`).
+    """
+    return EventId(digest(base_type(record_type), session, *object_id).hex())
 
 
 def decision_id(cause: str) -> str:

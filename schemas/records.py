@@ -156,10 +156,14 @@ class SummaryRecorded(Record, frozen=True, kw_only=True, tag="summary.recorded.v
 
 
 class ManifestRecorded(Record, frozen=True, kw_only=True, tag="manifest.recorded.v1"):
-    """Facts of a span that was recorded without them, or that a newer extractor adds. It removes none."""
+    """Facts of a span that was recorded without them, or that a newer extractor adds. It removes none.
+
+    One span may have several: `occurrence` tells them apart.
+    """
 
     span: str
     manifest: Manifest
+    occurrence: str = ""
 
 
 class CompactionRequested(Record, frozen=True, kw_only=True, tag="compaction.requested.v1"):

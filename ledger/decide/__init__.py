@@ -6,6 +6,7 @@ Pure: the view is read, nothing is changed; the decision lists its whole effect,
 from __future__ import annotations
 
 from ledger.decide.action import decide_action
+from ledger.decide.late import judge_late
 from ledger.decide.observed import judge_compaction
 from ledger.decide.requested import decide_compaction
 from ledger.decide.store import decide_eviction, decide_index_write, judge_eviction
@@ -19,6 +20,7 @@ from schemas.records import (
     EvictionObserved,
     EvictionRequested,
     IndexWriteRequested,
+    ManifestRecorded,
 )
 
 __all__ = ["decide"]
@@ -39,5 +41,7 @@ def decide(view: Rows, record: AnyRecord) -> AnyDecision | None:
             return decide_index_write(view, record)
         case ActionProposed():
             return decide_action(view, record)
+        case ManifestRecorded():
+            return judge_late(view, record)
         case _:
             return None

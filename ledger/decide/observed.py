@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Literal
 
 from ledger.decide.envelope import envelope
+from ledger.decide.others import Others
 from ledger.decide.tally import tags_of
 from ledger.lookup import carrier_count, request_row, session_row, span_facts, spans_in, summary_row, window_spans
-from ledger.measurement import Ruler, ranked
+from ledger.measurement import Ruler
 from ledger.rows import FactRef, RequestRow, SessionRow, SpanRow, SummaryRow
 from ledger.rules.carriers import CarrierCount, is_covered
 from ledger.rules.floors import WHOLE, below_floor, measure
@@ -37,7 +38,8 @@ def judge_compaction(view: Rows, record: CompactionObserved) -> CompactionJudged
     was_applied = pending is not None and _same_text(pending.summary_sha256, summary)
     dropped = _dropped_on_purpose(pending) if pending is not None and was_applied else frozenset()
     evidence = _evidence(view, session, ruler, left, retired, dropped)
-    shown, total = ranked(evidence)
+    others = Others(view, session, from_window={span.id for span in left}, retired=session.live)
+    shown, total = others.ranked(evidence)
     return CompactionJudged(
         **envelope(view, record),
         rule="C3",
@@ -151,10 +153,15 @@ def _evidence(
 
 
 def _covered(view: Rows, session: SessionRow, ruler: Ruler, key: bytes, gone: int) -> bool:
-    """C3: every live summary of the session is superseded, so only raw spans and stores can provide for the fact."""
+    """C3: every live summary of the session is superseded, so only raw spans and store entries can provide for the fact."""
     row = ruler.fact(key)
     count = carrier_count(view, key, row, session)
-    elsewhere = CarrierCount(raw_window=count.raw_window - gone, raw_stored=count.raw_stored, external=count.external)
+    elsewhere = CarrierCount(
+        raw_window=count.raw_window - gone,
+        raw_stored=count.raw_stored,
+        external=count.external,
+        summaries_stored=count.summaries_stored,
+    )
     return is_covered(ruler.measure(key).outcome, elsewhere, tombstoned=bool(row.tombstone) or row.expired)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ledger.decide.envelope import Envelope, envelope
+from ledger.decide.others import Others
 from ledger.decide.tally import tags_of
 from ledger.decide.walk import Attempt, Shortfall, Walk
 from ledger.lookup import session_row, span_row, summary_row
-from ledger.measurement import Ruler, ranked
+from ledger.measurement import Ruler
 from ledger.rows import FactRef, SessionRow, SpanRow, SummaryRow
 from ledger.rules.carriers import BELOW_FLOOR
 from ledger.rules.floors import WHOLE
@@ -47,7 +48,7 @@ def decide_compaction(view: Rows, record: CompactionRequested) -> CompactionGran
         walk.retire(facts)
     dropped = _dropped_from_summaries(walk, ruler, carried)
     spans = [row for row in (span_row(view, candidate.span) for candidate in record.evictions) if row is not None]
-    attempt = Attempt(view, record, summary, ruler, walk, spans, dropped)
+    attempt = Attempt(record, summary, ruler, walk, spans, dropped, retires)
     if record.mode == "all":
         granted = spans if not dropped and not attempt.short_of_all() else None
         skipped: list[Shortfall] = []
@@ -56,7 +57,7 @@ def decide_compaction(view: Rows, record: CompactionRequested) -> CompactionGran
         granted = taken if enough and not dropped else None
     if granted is not None:
         return _grant(view, record, head, summary, ruler, granted, _all_skipped(skipped, ruler), retires)
-    return _refuse(record, head, ruler, attempt)
+    return _refuse(view, record, head, ruler, attempt)
 
 
 def _refused_early(
@@ -127,7 +128,7 @@ def _all_skipped(short: list[Shortfall], ruler: Ruler) -> tuple[Skipped, ...]:
     return tuple(_skipped(found, ruler) for found in short[:SKIPPED_MAX])
 
 
-def _refuse(record: CompactionRequested, head: Envelope, ruler: Ruler, attempt: Attempt) -> CompactionRefused:
+def _refuse(view: Rows, record: CompactionRequested, head: Envelope, ruler: Ruler, attempt: Attempt) -> CompactionRefused:
     """C2, C3, F2, F3: nothing changes; evidence, and the ways out."""
     taken, skipped, enough = attempt.preferred()
     everything = attempt.short_of_all()
@@ -142,7 +143,11 @@ def _refuse(record: CompactionRequested, head: Envelope, ruler: Ruler, attempt: 
         for found in short
         for ref, fidelity, floor in found.uncovered
     ]
-    shown, total = ranked(evidence)
+    leaving = attempt.spans if record.mode == "all" else taken
+    session = session_row(view, record.session)
+    assert session is not None, "it was there to decide for"
+    others = Others(view, session, from_window={span.id for span in leaving}, retired=attempt.retires)
+    shown, total = others.ranked(evidence)
     rule, reason = _why(record, attempt, short)
     facts_lacking = _facts_lacking(attempt, everything, ruler)
     if record.mode == "all":

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ledger.decide.envelope import envelope
+from ledger.decide.others import Others
 from ledger.lookup import (
     assured_count,
     carrier_count,
     is_referred,
     is_summary_text,
+    session_row,
     sessions_concerned,
     span_facts,
     span_row,
     summary_row,
 )
-from ledger.measurement import Ruler, ranked
-from ledger.rows import FactRow, SessionRow, SpanRow
+from ledger.measurement import Ruler
+from ledger.rows import FactRef, FactRow, SessionRow, SpanRow, SummaryRow
 from ledger.rules.carriers import BELOW_FLOOR, LAST_CARRIER, UNMANIFESTED, CarrierCount, is_released_from_store, must_stay_raw
 from ledger.rules.floors import below_floor
 from ledger.rules.identity import NOT_RECORDED, put_refusal, rechunk_refusal, unrecorded
-from ledger.state import Rows
+from ledger.state import CARRIED, Rows, name_key
 from schemas.decisions import (
     EvictionGranted,
     EvictionJudged,
@@ -40,7 +42,7 @@ def decide_eviction(view: Rows, record: EvictionRequested) -> EvictionGranted | 
     head = envelope(view, record)
 
     def refused(rule: str, reason: str, would_pass: WouldPass, evidence: list[Evidence] | None = None) -> EvictionRefused:
-        shown, total = ranked(evidence or [])
+        shown, total = _others(view, record.session, record.spans).ranked(evidence or [])
         return EvictionRefused(
             **head,
             request_id=record.request,
@@ -92,12 +94,15 @@ def judge_eviction(view: Rows, record: EvictionObserved) -> EvictionJudged:
     """C1 on entries that a TTL, LRU, size cap, cleanup or rebuild has already removed."""
     names = dict.fromkeys(record.spans)
     rows = [row for row in (span_row(view, name) for name in names) if row is not None and row.in_store]
-    shown, total = ranked(_last_carriers(view, rows, carrier_count))
+    found = [summary_row(view, name) for name in names if span_row(view, name) is None]
+    summaries = [row for row in found if row is not None and row.in_store]
+    lost = [*_last_carriers(view, rows, carrier_count), *_last_entries(view, rows, summaries)]
+    shown, total = _others(view, record.session, record.spans).ranked(lost)
     return EvictionJudged(
         **envelope(view, record),
         rule="C1",
         reason=record.policy,
-        spans=tuple(row.id for row in rows),
+        spans=(*(row.id for row in rows), *(row.id for row in summaries)),
         verdict="violated" if total else "held",
         evidence=shown,
         evidence_total=total,
@@ -134,6 +139,32 @@ def _below_floor(view: Rows, ruler: Ruler, spans: list[SpanRow]) -> list[Evidenc
     return found
 
 
+def _last_entries(view: Rows, spans: list[SpanRow], summaries: list[SummaryRow]) -> list[Evidence]:
+    """C1: facts of which the stored entries of these summaries were the last carrier, the entries of the spans gone too."""
+    ruler = Ruler(view, None)
+    raw = {ref.fact: 0 for span in spans for ref in span_facts(view, span.id).refs}
+    gone: dict[bytes, tuple[int, int]] = {}
+    for summary in summaries:
+        carried = view.get(CARRIED, name_key(summary.id))
+        for key, _ in carried.facts if carried is not None else ():
+            gone[key] = (gone.get(key, (0, 0))[0] + 1, summary.session)
+    found = []
+    for key, (count, owner) in gone.items():
+        row = ruler.fact(key)
+        if key in raw or not is_referred(row):  # a fact of those spans was looked at with them
+            continue
+        if any(carrier_count(view, key, row, each).total <= count for each in sessions_concerned(view, key, owner)):
+            found.append(_missing(ruler.evidence(FactRef(key, row.start, row.end), row.span, "C1")))
+    return found
+
+
+def _others(view: Rows, session: str, names: tuple[str, ...]) -> Others:
+    """Carriers that whoever asks can reach besides these entries."""
+    row = session_row(view, session)
+    assert row is not None, "the fold rejects records of sessions that were not opened"
+    return Others(view, row, from_store=frozenset(names))
+
+
 Count = Callable[[Rows, bytes, FactRow, SessionRow], CarrierCount]
 
 
@@ -153,10 +184,12 @@ def _last_carriers(view: Rows, spans: list[SpanRow], count: Count) -> list[Evide
         for ref in span_facts(view, span.id).refs:
             gone[ref.fact] = gone.get(ref.fact, 0) + 1
     found: dict[bytes, Evidence] = {}
+    seen: set[tuple[bytes, int]] = set()
     for span in spans:
         for ref in span_facts(view, span.id).refs:
-            if ref.fact in found:
+            if ref.fact in found or (ref.fact, span.session) in seen:
                 continue
+            seen.add((ref.fact, span.session))
             row = ruler.fact(ref.fact)
             left = (
                 _without(count(view, ref.fact, row, session), gone[ref.fact])
@@ -175,6 +208,7 @@ def _without(count: CarrierCount, gone: int) -> CarrierCount:
         external=count.external,
         verbatim=count.verbatim,
         equivalent=count.equivalent,
+        summaries_stored=count.summaries_stored,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+import msgspec
 
 from ledger.lookup import assured_count, span_facts
 from ledger.measurement import Ruler
@@ -20,6 +22,14 @@ from ledger.rules.floors import WHOLE, below_floor, budget_met, measure
 from ledger.state import Rows
 from schemas.decisions import LETTERS, Ratio
 from schemas.records import CompactionRequested
+
+
+class _Measured(msgspec.Struct, frozen=True):
+    """The facts of one span as the summary leaves them, whatever other spans do: worked out once for all attempts."""
+
+    refs: tuple[FactRef, ...]
+    below: tuple[int, ...]
+    ratios: Mapping[int, tuple[Ratio, Ratio]]
 
 
 class Shortfall:
@@ -43,6 +53,8 @@ class Walk:
         self._session = session
         self._ruler = ruler
         self._tombstones = tombstones
+        self._spans: dict[str, _Measured] = {}
+        self._assured: dict[bytes, CarrierCount] = {}
         self._gone: dict[bytes, int] = {}
         self._gone_summaries: dict[bytes, tuple[int, int]] = {}
         self._owed: set[bytes] = set()
@@ -57,7 +69,9 @@ class Walk:
 
     def elsewhere(self, key: bytes) -> CarrierCount:
         """Carriers of the fact that stay, the new summary left out."""
-        count = assured_count(self._view, key, self._ruler.fact(key), self._session)
+        count = self._assured.get(key)
+        if count is None:
+            count = self._assured[key] = assured_count(self._view, key, self._ruler.fact(key), self._session)
         verbatim, equivalent = self._gone_summaries.get(key, (0, 0))
         return CarrierCount(
             raw_window=count.raw_window - self._gone.get(key, 0),
@@ -65,6 +79,7 @@ class Walk:
             external=count.external,
             verbatim=count.verbatim - verbatim,
             equivalent=count.equivalent - equivalent,
+            summaries_stored=count.summaries_stored,
         )
 
     def is_tombstoned(self, key: bytes) -> bool:
@@ -98,15 +113,25 @@ class Walk:
             return True
         return is_released_from_store(self.elsewhere(key), tombstoned=self.is_tombstoned(key), referred=not row.expired)
 
-    def take(self, refs: Iterable[FactRef]) -> None:
-        """The span with these facts goes."""
-        for ref in refs:
+    def take(self, span: SpanRow) -> None:
+        """The span goes, with its facts."""
+        for ref in self._measured(span).refs:
             self._gone[ref.fact] = self._gone.get(ref.fact, 0) + 1
 
-    def put_back(self, refs: Iterable[FactRef]) -> None:
+    def put_back(self, span: SpanRow) -> None:
         """The span stays after all."""
-        for ref in refs:
+        for ref in self._measured(span).refs:
             self._gone[ref.fact] -= 1
+
+    def _measured(self, span: SpanRow) -> _Measured:
+        known = self._spans.get(span.id)
+        if known is None:
+            refs = span_facts(self._view, span.id).refs
+            facts = self._ruler.measured(span, refs)
+            results = measure(facts)
+            ratios = {index: (result.fidelity, result.floor) for result in results for index in result.dropped}
+            known = self._spans[span.id] = _Measured(refs, below_floor(facts, results), ratios)
+        return known
 
     def shortfall(self, span: SpanRow) -> Shortfall | None:
         """F2, C2, C3: why the span, already taken, may not go; None where it may."""
@@ -114,16 +139,15 @@ class Walk:
             return Shortfall(span, "C2", UNMANIFESTED, [])
         if span.external:
             return None
-        refs = span_facts(self._view, span.id).refs
-        facts = self._ruler.measured(span, refs)
-        needed = set(below_floor(facts))
-        needed.update(
-            index for index, ref in enumerate(refs) if ref.fact in self._owed and not self._ruler.measure(ref.fact).survives
-        )
+        known = self._measured(span)
+        refs, ratios, needed = known.refs, known.ratios, set(known.below)
+        if self._owed:
+            needed.update(
+                index for index, ref in enumerate(refs) if ref.fact in self._owed and not self._ruler.measure(ref.fact).survives
+            )
         bound = {index for index, ref in enumerate(refs) if not self.releases(ref.fact)}
         if not needed and not bound:
             return None
-        ratios = {index: (r.fidelity, r.floor) for r in measure(facts) for index in r.dropped}
         lacking = {at for at in needed if not self.covered(refs[at].fact)}
         uncovered = [(refs[at], *ratios.get(at, ((0, 1), WHOLE))) for at in sorted(lacking | bound)]
         if uncovered:
@@ -162,31 +186,34 @@ class Attempt:
 
     def __init__(
         self,
-        view: Rows,
         record: CompactionRequested,
         summary: SummaryRow,
         ruler: Ruler,
         walk: Walk,
         spans: list[SpanRow],
         dropped: tuple[bytes, ...],
+        retires: tuple[str, ...],
     ) -> None:
-        self._view = view
         self._record = record
         self._summary = summary
         self._ruler = ruler
         self._walk = walk
         self.spans = spans
         self.dropped = dropped
+        self.retires = retires
+        self._short_of_all: list[Shortfall] | None = None
 
     def _budget(self) -> Budget:
         return Budget(self._record, self._summary.tokens or 0)
 
     def short_of_all(self) -> list[Shortfall]:
         """C3: what falls short when all candidates leave together."""
-        self._walk.forget()
-        for span in self.spans:
-            self._walk.take(span_facts(self._view, span.id).refs)
-        return [found for found in map(self._walk.shortfall, self.spans) if found is not None]
+        if self._short_of_all is None:
+            self._walk.forget()
+            for span in self.spans:
+                self._walk.take(span)
+            self._short_of_all = [found for found in map(self._walk.shortfall, self.spans) if found is not None]
+        return self._short_of_all
 
     def preferred(self) -> tuple[list[SpanRow], list[Shortfall], bool]:
         """F3: the order is a preference and not a mandate: what does not hold is skipped and the next candidate is tried, until
@@ -199,14 +226,13 @@ class Attempt:
         for span in self.spans:
             if budget.met:
                 break
-            refs = span_facts(self._view, span.id).refs
-            self._walk.take(refs)
+            self._walk.take(span)
             found = self._walk.shortfall(span)
             if found is None:
                 taken.append(span)
                 budget.free(span)
             else:
-                self._walk.put_back(refs)
+                self._walk.put_back(span)
                 short.append(found)
         return taken, short, bool(taken) and (budget.met or not budget.is_set)
 

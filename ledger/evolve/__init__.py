@@ -6,7 +6,7 @@ the fold makes a `record.rejected`.
 
 from __future__ import annotations
 
-from ledger.evolve import compactions, rehydration, spans, store, trust
+from ledger.evolve import compactions, late, rehydration, spans, store, trust
 from ledger.evolve.effects import Effects
 from ledger.lookup import span_row
 from schemas.decisions import (
@@ -139,6 +139,8 @@ def evolve_decision(fx: Effects, decision: AnyDecision, record: AnyRecord) -> No
             compactions.on_refused(fx, decision, record)
         case CompactionJudged(), CompactionObserved():
             compactions.on_judged(fx, decision, record)
+        case CompactionJudged(), ManifestRecorded():
+            late.on_judged_late(fx, decision, record)
         case ActionAllowed(), ActionProposed():
             rehydration.on_action_allowed(fx, decision, record)
         case ActionDenied(), ActionProposed():

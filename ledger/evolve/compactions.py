@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from ledger.evolve.departure import Departure, depart
+from ledger.evolve.departure import depart
 from ledger.evolve.effects import Effects
 from ledger.evolve.facts import bury, change_in_session, change_stored, change_summarised, needed_session
+from ledger.evolve.fates import Departure
 from ledger.evolve.requests import APPLIED, PENDING, REFUSED, WITHDRAWN, remember_request, request_mark, set_status
 from ledger.lookup import fact_row, request_row, span_facts, span_row, spans_in
 from ledger.rows import RequestRow, SessionRow

@@ -12,87 +12,34 @@ import msgspec
 from ledger.evolve.effects import Effects
 from ledger.evolve.facts import (
     add_carrier,
-    add_life,
     change_in_session,
+    change_stored_summaries,
     change_summarised,
     in_session_key,
-    lost_key,
     regain,
-    subject_of,
 )
+from ledger.evolve.fates import UNMEASURED, Departure, Tally, Touched, alert_fact, group_of, settle
 from ledger.evolve.rehydration import check_boundary_of
 from ledger.evolve.trust import check_audit_due
-from ledger.lookup import carrier_count, fact_row, floors_in_force, is_referred, span_facts, summary_row
-from ledger.rows import CarriedRow, FactInSessionRow, FactRow, LifeRow, LostRow, RoundRow, SessionRow, SpanRow, SummaryRow
-from ledger.rules.carriers import life_step
+from ledger.lookup import fact_row, floors_in_force, is_referred, span_facts, summary_row
+from ledger.rows import CarriedRow, FactInSessionRow, FactRow, RoundRow, SessionRow, SpanRow, SummaryRow
 from ledger.rules.floors import WHOLE, MeasuredFact, below_floor, floor_of, measure
 from ledger.state import (
     CARRIED,
     FACT_IN_SESSION,
-    LOST,
     ROUND,
     SESSION,
     SPAN,
     SUMMARY,
     SUMMARY_TEXT,
     WINDOW,
-    fact_key,
     name_key,
     ordinal_key,
 )
-from schemas.alerts import Severity
-from schemas.decisions import LETTERS, Evidence, Outcomes, Tag
+from schemas.decisions import LETTERS, Outcomes
 from schemas.facts import SURVIVING, Outcome
 
 replace = msgspec.structs.replace
-
-
-class Departure(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compaction did, whether granted and applied or observed."""
-
-    round: str
-    event: str
-    decision: str
-    observed: bool
-    verdict: str
-    turn: int
-    trigger: str
-    summary: str
-    summary_state: str
-    outcomes: tuple[Outcomes, ...]
-    retires: tuple[str, ...]
-    tags: tuple[Tag, ...]
-    unseen: frozenset[str] = frozenset()
-    kept: int = 0
-    tokens_before: int | None = None
-    tokens_after: int | None = None
-    evidence: tuple[Evidence, ...] = ()
-
-
-class _Touched(msgspec.Struct):
-    """A fact that left with a span or a superseded summary in this round."""
-
-    letter: str
-    span: str
-    start: int
-    end: int
-    needed: bool = False
-    from_summary: bool = False
-
-
-UNMEASURED = "u"
-"""The letter of a fact that became known after its decision: a manifest that came while a grant was pending."""
-
-
-class _Tally(msgspec.Struct):
-    """Facts of a round by fate; they add up (rule D1)."""
-
-    dropped: int = 0
-    survived: int = 0
-    lost: int = 0
-    unknown: int = 0
-    fresh: int = 0
-    """Facts that no earlier round of the session had dropped."""
 
 
 def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Departure) -> None:
@@ -100,7 +47,7 @@ def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Depa
     spans = list(left)
     letters = _letters(what.outcomes, [span.id for span in spans])
     round_ = session.rounds + 1
-    touched: dict[bytes, _Touched] = {}
+    touched: dict[bytes, Touched] = {}
     for span in spans:
         _leave_window(fx, session, span, round_, letters.get(span.id, ""), touched)
     for name in what.retires:
@@ -122,7 +69,7 @@ def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Depa
     fx.draft.put(SESSION, name_key(session.id), session)
     if summary is not None:
         check_boundary_of(fx, session, replace(summary, live=True))
-    tally = _settle(fx, session, what, touched)
+    tally = settle(fx, session, what, touched)
     session = replace(session, dropped=session.dropped + tally.fresh)
     fx.draft.put(SESSION, name_key(session.id), session)
     _alert_covered(fx, session, what, {fact: letter for fact, letter in covered.items() if fact not in touched})
@@ -136,7 +83,7 @@ def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Depa
                 rule="C2",
                 severity="ticket",
                 subject=f"span:{span.id}",
-                group=_group(session, what),
+                group=group_of(session, what),
                 reason="the span left the window before its facts were known",
             )
 
@@ -152,12 +99,8 @@ def _letters(outcomes: Iterable[Outcomes], order: list[str]) -> dict[str, str]:
     return found
 
 
-def _group(session: SessionRow, what: Departure) -> str:
-    return f"{session.id}/{what.round}"
-
-
 def _leave_window(
-    fx: Effects, session: SessionRow, span: SpanRow, round_: int, letters: str, touched: dict[bytes, _Touched]
+    fx: Effects, session: SessionRow, span: SpanRow, round_: int, letters: str, touched: dict[bytes, Touched]
 ) -> None:
     refs = span_facts(fx.draft, span.id).refs
     floors = floors_in_force(fx.row)
@@ -171,7 +114,7 @@ def _leave_window(
         known = touched.get(ref.fact)
         if known is None or known.letter == UNMEASURED:
             needed = known is not None and known.needed
-            touched[ref.fact] = _Touched(letter, span.id, ref.start, ref.end, needed=needed)
+            touched[ref.fact] = Touched(letter, span.id, ref.start, ref.end, needed=needed)
     for index in below_floor(facts):
         touched[refs[index].fact].needed = True
     _count_evicted(fx, facts)
@@ -197,9 +140,9 @@ def _count_evicted(fx: Effects, facts: list[MeasuredFact]) -> None:
     fx.set_scope(evicted=tuple((cls, *counts[cls]) for cls in sorted(counts)))
 
 
-def _retire(fx: Effects, session: SessionRow, name: str, letters: str, touched: dict[bytes, _Touched], *, stays: bool) -> None:
-    """A superseded summary stops being a carrier (generation n-1). One that `stays`, because the round shows it once more, is
-    only measured anew.
+def _retire(fx: Effects, session: SessionRow, name: str, letters: str, touched: dict[bytes, Touched], *, stays: bool) -> None:
+    """A superseded summary stops being a carrier (generation n-1), but for its store entry. One that `stays`, because the round
+    shows it once more, is only measured anew.
     """
     summary = summary_row(fx.draft, name)
     if summary is None:
@@ -208,11 +151,12 @@ def _retire(fx: Effects, session: SessionRow, name: str, letters: str, touched: 
     carried = fx.draft.get(CARRIED, key) or CarriedRow()
     for (fact, was), letter in zip(carried.facts, letters.ljust(len(carried.facts), UNMEASURED), strict=False):
         change_summarised(fx, fact, session, was, live=-1)
+        change_stored_summaries(fx, fact, -int(stays and summary.in_store))
         row = fact_row(fx.draft, fact)
         assert row is not None, "a carried fact has a row"
         whole = floor_of(row.cls, row.kind, row.role, floors_in_force(fx.row)) == WHOLE  # type: ignore[arg-type]
         if fact not in touched:
-            touched[fact] = _Touched(letter, row.span, row.start, row.end)
+            touched[fact] = Touched(letter, row.span, row.start, row.end)
         touched[fact].from_summary = True
         touched[fact].needed |= whole and LETTERS[letter][0] not in SURVIVING
     if not stays:
@@ -235,7 +179,7 @@ def _go_live(
     fx: Effects,
     session: SessionRow,
     summary: SummaryRow,
-    touched: dict[bytes, _Touched],
+    touched: dict[bytes, Touched],
     covered: dict[bytes, str],
     what: Departure,
 ) -> None:
@@ -251,104 +195,11 @@ def _go_live(
             regain(fx, fact, session, summary.id)
     for fact, letter in carried.items():
         change_summarised(fx, fact, session, letter, live=1)
+        change_stored_summaries(fx, fact, int(summary.in_store))
         add_carrier(fx, fact, summary.ordinal, summary.id)
     fx.draft.put(CARRIED, name_key(summary.id), CarriedRow(facts=tuple(carried.items())))
     flat = tuple((tag.cls, *tag.fidelity, *tag.floor) for tag in what.tags)
     fx.draft.put(SUMMARY, name_key(summary.id), replace(summary, live=True, tags=flat))
-
-
-def _settle(fx: Effects, session: SessionRow, what: Departure, touched: dict[bytes, _Touched]) -> _Tally:
-    tally = _Tally()
-    places = {item.fact: (item.summary_start, item.summary_end) for item in what.evidence}
-    for fact, hit in touched.items():
-        row = fact_row(fx.draft, fact)
-        assert row is not None, "a touched fact has a row"
-        _settle_fact(fx, session, what, tally, row, hit, places.get(row.id, (None, None)))
-    return tally
-
-
-def _settle_fact(
-    fx: Effects,
-    session: SessionRow,
-    what: Departure,
-    tally: _Tally,
-    row: FactRow,
-    hit: _Touched,
-    place: tuple[int | None, int | None],
-) -> None:
-    """C5: the fate of one fact in one round, with its place in the record of losses and its alerts."""
-    fact = fact_key(row.id)
-    outcome, quantifier_changed, hedge_stripped = LETTERS[hit.letter]
-    left = carrier_count(fx.draft, fact, row, session).total
-    step = LifeRow(
-        step=life_step(outcome, was_carried_by_summary=hit.from_summary, carriers_left=left),
-        session=session.id,
-        round=session.rounds,
-        carrier=what.summary,
-        outcome=outcome,
-        start=place[0],
-        end=place[1],
-    )
-    add_life(fx, fact, step)
-    mine = fx.draft.get(FACT_IN_SESSION, in_session_key(fact, session)) or FactInSessionRow()
-    tally.dropped += 1
-    tally.fresh += not mine.dropped
-    mine = replace(mine, dropped=True)
-    if not left and outcome == "unknown":
-        tally.unknown += 1
-        mine = replace(mine, unknown_round=session.rounds)
-    elif not left:
-        tally.lost += 1
-        mine = replace(mine, lost_round=session.rounds)
-        fx.draft.put(LOST, lost_key(session, session.rounds, fact), _loss(hit, outcome, what.summary, place))
-    else:
-        tally.survived += 1
-    if outcome == "inverted" or quantifier_changed:
-        mine = replace(mine, turned_round=session.rounds)
-    if hedge_stripped:
-        mine = replace(mine, stripped_round=session.rounds)
-    fx.draft.put(FACT_IN_SESSION, in_session_key(fact, session), mine)
-    if is_referred(row):
-        _alert_fact(fx, session, what, fact, row, hit, gone=not left, hedge=hedge_stripped)
-
-
-def _loss(hit: _Touched, outcome: Outcome, summary: str, place: tuple[int | None, int | None]) -> LostRow:
-    return LostRow(
-        span=hit.span,
-        start=hit.start,
-        end=hit.end,
-        outcome=outcome,
-        summary=summary,
-        summary_start=place[0],
-        summary_end=place[1],
-    )
-
-
-def _alert_fact(
-    fx: Effects, session: SessionRow, what: Departure, fact: bytes, row: FactRow, hit: _Touched, *, gone: bool, hedge: bool
-) -> None:
-    """Which boundary one fact crossed, if any: turned (F2), lost (C3), surer than its source (C6)."""
-    outcome, quantifier_changed, _ = LETTERS[hit.letter]
-    kind, rule, severity = _alert_kind(row, outcome, quantifier_changed, gone, hit.needed, hedge)
-    if not kind:
-        return
-    evidence = Evidence(
-        fact=row.id,
-        cls=row.cls,  # type: ignore[arg-type]
-        span=hit.span,
-        start=hit.start,
-        end=hit.end,
-        outcome=outcome,
-        rule=rule,
-    )
-    fx.raise_alert(
-        kind=kind,
-        rule=rule,
-        severity=severity,
-        subject=subject_of(fact, session.id),
-        group=_group(session, what),
-        evidence=(evidence,),
-    )
 
 
 def _alert_covered(fx: Effects, session: SessionRow, what: Departure, covered: dict[bytes, str]) -> None:
@@ -361,27 +212,11 @@ def _alert_covered(fx: Effects, session: SessionRow, what: Departure, covered: d
         key = in_session_key(fact, session)
         mine = fx.draft.get(FACT_IN_SESSION, key) or FactInSessionRow()
         fx.draft.put(FACT_IN_SESSION, key, replace(mine, turned_round=session.rounds))
-        hit = _Touched(letter, row.span, row.start, row.end)
-        _alert_fact(fx, session, what, fact, row, hit, gone=False, hedge=False)
+        hit = Touched(letter, row.span, row.start, row.end)
+        alert_fact(fx, session, what, fact, row, hit, gone=False, hedge=False)
 
 
-def _alert_kind(
-    row: FactRow, outcome: Outcome, quantifier_changed: bool, gone: bool, needed: bool, hedge: bool
-) -> tuple[str, str, Severity]:
-    if outcome == "inverted":
-        return "fact_inverted", "F2", "page"
-    if quantifier_changed:
-        return "quantifier_changed", "F2", "ticket"
-    if gone and needed and outcome != "unknown":
-        if row.cls == "prohibition":
-            return "prohibition_lost", "C3", "page"
-        return "fact_lost", "C3", "ticket"
-    if hedge:
-        return "hedge_stripped", "C6", "ticket"
-    return "", "", "info"
-
-
-def _note_round(fx: Effects, session: SessionRow, spans: list[SpanRow], what: Departure, tally: _Tally) -> None:
+def _note_round(fx: Effects, session: SessionRow, spans: list[SpanRow], what: Departure, tally: Tally) -> None:
     row = RoundRow(
         round=what.round,
         ordinal=session.rounds,
@@ -408,7 +243,7 @@ def _note_round(fx: Effects, session: SessionRow, spans: list[SpanRow], what: De
     fx.set_scope(compactions=scope.compactions + 1, compactions_since_audit=scope.compactions_since_audit + 1)
 
 
-def _alert_summary(fx: Effects, session: SessionRow, what: Departure, tally: _Tally) -> None:
+def _alert_summary(fx: Effects, session: SessionRow, what: Departure, tally: Tally) -> None:
     """Findings about the summary as a whole: one that cannot be read, and messages no summariser ever saw."""
     if what.observed and what.summary_state != "text":
         if what.summary_state == "opaque" or tally.unknown:
@@ -417,8 +252,8 @@ def _alert_summary(fx: Effects, session: SessionRow, what: Departure, tally: _Ta
             kind=f"summary_{what.summary_state}",
             rule="D2",
             severity="ticket",
-            subject=f"summary:{_group(session, what)}",
-            group=_group(session, what),
+            subject=f"summary:{group_of(session, what)}",
+            group=group_of(session, what),
             reason=f"the summary of round {session.rounds} is {what.summary_state}: what went with it cannot be judged",
         )
     if what.unseen:
@@ -426,7 +261,7 @@ def _alert_summary(fx: Effects, session: SessionRow, what: Departure, tally: _Ta
             kind="spans_unseen",
             rule="D2",
             severity="ticket",
-            subject=f"unseen:{_group(session, what)}",
-            group=_group(session, what),
+            subject=f"unseen:{group_of(session, what)}",
+            group=group_of(session, what),
             reason=f"{len(what.unseen)} spans left the window before any summariser saw them",
         )

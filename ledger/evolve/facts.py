@@ -120,6 +120,13 @@ def change_stored(fx: Effects, fact: bytes, *, stored: int = 0, external: int = 
     return row
 
 
+def change_stored_summaries(fx: Effects, fact: bytes, step: int) -> None:
+    """Move the count of summaries with a store entry that state a fact."""
+    row = fact_row(fx.draft, fact)
+    if step and row is not None:
+        fx.draft.put(FACT, fact, replace(row, stored_summaries=row.stored_summaries + step))
+
+
 def in_session_key(fact: bytes, session: SessionRow) -> bytes:
     """Key of what one session has of a fact."""
     return fact + ordinal_key(session.ordinal)

@@ -20,6 +20,7 @@ from ledger.evolve.facts import (
 from ledger.evolve.rehydration import register_backing
 from ledger.facts import grounded
 from ledger.facts.contradiction import opposes, topic_key
+from ledger.grounding import facts_to_add
 from ledger.lookup import as_fact, fact_row, is_referred, is_summary_text, session_at, span_facts
 from ledger.rows import FactRef, PlaceRow, SessionRow, SpanFactsRow, SpanRow, SummaryRow, SummaryTextRow
 from ledger.rules.floors import WHOLE, at_least, ratio_of
@@ -163,21 +164,11 @@ def add_facts(fx: Effects, span: SpanRow, session: SessionRow, manifest: Manifes
     The fold checks each listed fact against its offsets and never extracts: one that does not stand there is left out, alerted,
     and its manifest does not count as one (C2).
     """
-    key = name_key(span.id)
-    listed = span_facts(fx.draft, span.id).refs
-    seen = {ref.fact for ref in listed}
-    fresh: list[FactRef] = []
-    ungrounded = 0
-    for fact in manifest.facts:
-        if not 0 <= fact.start < fact.end <= span.length or (text is not None and not grounded(fact, text, scope_key=fx.scope)):
-            ungrounded += 1
-            continue
-        if fact_key(fact.id) in seen:
-            continue
-        seen.add(fact_key(fact.id))
-        fresh.append(_add_fact(fx, span, session, fact))
+    facts, ungrounded = facts_to_add(fx.draft, span, manifest, text, fx.scope)
+    fresh = [_add_fact(fx, span, session, fact) for fact in facts]
     if fresh:
-        fx.draft.put(SPAN_FACTS, key, SpanFactsRow(refs=(*listed, *fresh)))
+        listed = span_facts(fx.draft, span.id).refs
+        fx.draft.put(SPAN_FACTS, name_key(span.id), SpanFactsRow(refs=(*listed, *fresh)))
     if ungrounded:
         fx.raise_alert(
             kind="manifest_not_grounded",
@@ -236,8 +227,10 @@ def on_manifest_recorded(fx: Effects, record: ManifestRecorded, span: SpanRow) -
     fresh, ungrounded = add_facts(fx, row, session, record.manifest, kept.text if kept is not None else None)
     if ungrounded and not span.manifested:
         fx.draft.put(SPAN, name_key(span.id), replace(row, manifested=False))
-    elif kept is not None:
-        fx.draft.delete(SUMMARY_TEXT, name_key(span.id))
+    else:
+        if kept is not None:
+            fx.draft.delete(SUMMARY_TEXT, name_key(span.id))
+        fx.resolve_alert("C2", f"span:{span.id}", "its facts are known now")
     if fresh and span.manifested and record.manifest.extractor == span.extractor:
         fx.raise_alert(
             kind="fact_omitted",

@@ -10,6 +10,7 @@ from ledger.evolve.facts import (
     add_life,
     bury,
     change_stored,
+    change_stored_summaries,
     in_session_key,
     lost_key,
     needed_session,
@@ -20,9 +21,9 @@ from ledger.evolve.rehydration import dependency_changed
 from ledger.evolve.requests import APPLIED, PENDING, REFUSED, remember_request, request_mark, set_status
 from ledger.lookup import carrier_count, fact_row, is_referred, request_row, sessions_concerned, span_facts, span_row
 from ledger.lookup import summary_row as find_summary
-from ledger.rows import FactInSessionRow, LifeRow, LostRow, SessionRow, SpanRow
+from ledger.rows import CarriedRow, FactInSessionRow, LifeRow, LostRow, SessionRow, SummaryRow
 from ledger.rules.identity import store_regime
-from ledger.state import FACT_IN_SESSION, LOST, REQUEST, SPAN, SUMMARY, fact_key, name_key
+from ledger.state import CARRIED, FACT_IN_SESSION, LOST, REQUEST, SPAN, SUMMARY, fact_key, name_key
 from schemas.codec import decode_decision
 from schemas.decisions import EvictionGranted, EvictionJudged, EvictionRefused, Evidence, IndexGranted, IndexRefused
 from schemas.records import (
@@ -44,7 +45,8 @@ def on_entry_recorded(fx: Effects, record: IndexEntryRecorded) -> str:
         summary = find_summary(fx.draft, record.span)
         if summary is None:
             return "span_not_recorded"
-        fx.draft.put(SUMMARY, name_key(record.span), replace(summary, in_store=True))
+        if not summary.in_store:
+            _store_summary(fx, summary)
         return ""
     if span.in_store:
         return ""
@@ -53,6 +55,15 @@ def on_entry_recorded(fx: Effects, record: IndexEntryRecorded) -> str:
         change_stored(fx, ref.fact, stored=1)
         regain_everywhere(fx, ref.fact, span.id)
     return ""
+
+
+def _store_summary(fx: Effects, summary: SummaryRow) -> None:
+    """A summary's entry carries what the summary was measured to state, for the whole scope and beyond its own life."""
+    key = name_key(summary.id)
+    fx.draft.put(SUMMARY, key, replace(summary, in_store=True))
+    for fact, _ in (fx.draft.get(CARRIED, key) or CarriedRow()).facts:
+        change_stored_summaries(fx, fact, 1)
+        regain_everywhere(fx, fact, summary.id)
 
 
 def on_eviction_granted(fx: Effects, decision: EvictionGranted) -> None:
@@ -103,10 +114,12 @@ def _end_if_gone(fx: Effects, mark: str) -> None:
 
 
 def _remove_entries(fx: Effects, session: SessionRow, names: tuple[str, ...], group: str) -> None:
-    gone: dict[tuple[bytes, int], tuple[SpanRow, int, int]] = {}
+    gone: dict[tuple[bytes, int], tuple[str, int, int]] = {}
     granted: dict[str, None] = {}
     for name in names:
         span = span_row(fx.draft, name)
+        if span is None:
+            _remove_summary_entry(fx, name, gone)
         if span is None or not span.in_store:
             continue
         refs = span_facts(fx.draft, name).refs
@@ -116,21 +129,33 @@ def _remove_entries(fx: Effects, session: SessionRow, names: tuple[str, ...], gr
                 change_stored(fx, ref.fact, leaving=-1)
         for ref in refs:
             change_stored(fx, ref.fact, stored=-1)
-            gone.setdefault((ref.fact, span.session), (span, ref.start, ref.end))
+            gone.setdefault((ref.fact, span.session), (name, ref.start, ref.end))
         fx.draft.put(SPAN, name_key(name), replace(span, in_store=False, leaving_store=""))
     for name in names:
         dependency_changed(fx, name)
     for mark in granted:
         _end_if_gone(fx, mark)
     settled: set[tuple[bytes, int]] = set()
-    for (fact, owner), (span, start, end) in gone.items():
+    for (fact, owner), (carrier, start, end) in gone.items():
         for concerned in sessions_concerned(fx.draft, fact, owner):
             if (fact, concerned.ordinal) not in settled:
                 settled.add((fact, concerned.ordinal))
-                _settle_eviction(fx, concerned, fact, span, start, end, f"{session.id}/{group}")
+                _settle_eviction(fx, concerned, fact, carrier, start, end, f"{session.id}/{group}")
 
 
-def _settle_eviction(fx: Effects, session: SessionRow, fact: bytes, span: SpanRow, start: int, end: int, group: str) -> None:
+def _remove_summary_entry(fx: Effects, name: str, gone: dict[tuple[bytes, int], tuple[str, int, int]]) -> None:
+    summary = find_summary(fx.draft, name)
+    if summary is None or not summary.in_store:
+        return
+    fx.draft.put(SUMMARY, name_key(name), replace(summary, in_store=False))
+    for fact, _ in (fx.draft.get(CARRIED, name_key(name)) or CarriedRow()).facts:
+        change_stored_summaries(fx, fact, -1)
+        row = fact_row(fx.draft, fact)
+        if row is not None:
+            gone.setdefault((fact, summary.session), (row.span, row.start, row.end))
+
+
+def _settle_eviction(fx: Effects, session: SessionRow, fact: bytes, span: str, start: int, end: int, group: str) -> None:
     """C1, C5: what the entry's going means to one session that needs the fact."""
     row = fact_row(fx.draft, fact)
     if row is None or carrier_count(fx.draft, fact, row, session).total:
@@ -138,15 +163,15 @@ def _settle_eviction(fx: Effects, session: SessionRow, fact: bytes, span: SpanRo
     key = in_session_key(fact, session)
     mine = fx.draft.get(FACT_IN_SESSION, key) or FactInSessionRow()
     fx.draft.put(FACT_IN_SESSION, key, replace(mine, lost_round=max(session.rounds, 1)))
-    lost = LostRow(span=span.id, start=start, end=end, outcome="missing", summary="")
+    lost = LostRow(span=span, start=start, end=end, outcome="missing", summary="")
     fx.draft.put(LOST, lost_key(session, max(session.rounds, 1), fact), lost)
-    add_life(fx, fact, LifeRow(step="evicted", session=session.id, round=session.rounds, carrier=span.id, outcome="missing"))
+    add_life(fx, fact, LifeRow(step="evicted", session=session.id, round=session.rounds, carrier=span, outcome="missing"))
     if not is_referred(row):
         return
     evidence = Evidence(
         fact=row.id,
         cls=row.cls,  # type: ignore[arg-type]
-        span=span.id,
+        span=span,
         start=start,
         end=end,
         outcome="missing",

@@ -8,6 +8,7 @@ import msgspec
 
 from ledger.evolve.effects import Effects
 from ledger.evolve.rehydration import dependency_changed
+from ledger.evolve.requests import GRANT_TIMER, ask_for_end
 from ledger.evolve.spans import note_lowered_floor
 from ledger.facts import RULES_VERSION
 from ledger.lookup import fact_row, policy_count, span_row
@@ -209,6 +210,8 @@ def policy_fault(key: str, value: str) -> str:
 
 def on_tick(fx: Effects, record: Tick) -> None:
     """Only a tick moves a scope's clock, and only forward; facts whose validity has ended are not referred to any more."""
+    if record.timer.startswith(GRANT_TIMER):
+        ask_for_end(fx, record.session, record.timer.removeprefix(GRANT_TIMER))
     if record.due_ms <= fx.row.clock_ms:
         return
     fx.set_scope(clock_ms=record.due_ms)

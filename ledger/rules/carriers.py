@@ -18,7 +18,8 @@ class CarrierCount(msgspec.Struct, frozen=True):
     """Carriers of one fact that one session can reach, what is pending left out.
 
     `raw_window` counts raw spans in its window, `raw_stored` raw entries of the scope's store, `external` verified
-    externalisations, `verbatim` and `equivalent` live summaries of the session that state it so.
+    externalisations, `verbatim` and `equivalent` live summaries of the session that state it so, and `summaries_stored` those
+    with an entry in the scope's store, superseded ones too.
     """
 
     raw_window: int = 0
@@ -26,16 +27,17 @@ class CarrierCount(msgspec.Struct, frozen=True):
     external: int = 0
     verbatim: int = 0
     equivalent: int = 0
+    summaries_stored: int = 0
 
     @property
     def total(self) -> int:
-        """All carriers."""
-        return self.raw_window + self.raw_stored + self.external + self.verbatim + self.equivalent
+        """All carriers, of which none is more than none."""
+        return self.raw_window + self.raw_stored + self.external + self.verbatim + self.equivalent + self.summaries_stored
 
     @property
     def without_window(self) -> CarrierCount:
         """What a closed session leaves: its window and its summaries carry nothing any more."""
-        return CarrierCount(raw_stored=self.raw_stored, external=self.external)
+        return CarrierCount(raw_stored=self.raw_stored, external=self.external, summaries_stored=self.summaries_stored)
 
 
 def is_released_from_store(left: CarrierCount, *, tombstoned: bool, referred: bool) -> bool:

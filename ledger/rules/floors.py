@@ -107,9 +107,12 @@ def forced_below(fact: MeasuredFact) -> bool:
     return fact.outcome == "inverted" or fact.quantifier_changed
 
 
-def below_floor(facts: Sequence[MeasuredFact]) -> tuple[int, ...]:
-    """F1, F2: indexes of the facts that need another carrier or a tombstone before their span may go."""
-    needed = {index for result in measure(facts) if not result.holds for index in result.dropped}
+def below_floor(facts: Sequence[MeasuredFact], results: tuple[ClassResult, ...] | None = None) -> tuple[int, ...]:
+    """F1, F2: indexes of the facts that need another carrier or a tombstone before their span may go. `results` are those of
+    `measure`, where they are known.
+    """
+    results = measure(facts) if results is None else results
+    needed = {index for result in results if not result.holds for index in result.dropped}
     needed.update(index for index, fact in enumerate(facts) if forced_below(fact))
     return tuple(sorted(needed))
 
@@ -119,8 +122,10 @@ def budget_met(tokens_before: int, tokens_freed: int, summary_tokens: int, budge
     return tokens_before - tokens_freed + summary_tokens <= budget_tokens
 
 
-def answers_for(cls: FactClass, tags: Iterable[tuple[FactClass, Ratio, Ratio]]) -> bool:
-    """F4: may a summary answer for this class? One that is below its floor there is absent, not approximate."""
+def answers_for(cls: str, tags: Iterable[tuple[str, Ratio, Ratio]]) -> bool:
+    """F4: may a summary answer for this class? One that is below its floor there is absent, not approximate: single facts that
+    it was measured to state are carried by it, and what rests on it alone is not to be trusted.
+    """
     return all(at_least(kept, floor) for tag_cls, kept, floor in tags if tag_cls == cls)
 
 

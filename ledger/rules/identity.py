@@ -9,6 +9,7 @@ SUMMARY_IS_NOT_RAW = "summary_is_not_raw"
 IMMUTABLE = "immutable"
 SPAN_ID_REUSED = "span_id_reused"
 NOT_RECORDED = "not_recorded"
+ID_NOT_ITS_OWN = "id_not_its_own"
 
 
 def span_conflict(known_digest: bytes | None, digest: bytes, *, tombstoned: bool) -> str:

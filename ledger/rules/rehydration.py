@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -24,18 +25,15 @@ def is_derivable(key: str, text: str) -> bool:
     return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words) - len(wanted) + 1))
 
 
+_SPACES = "\x1c-\x20\t-\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""White space, pinned: what `str.isspace` says follows the interpreter's tables."""
+
+_SEPARATORS = re.compile(rf"[-_/.:,;#()\[\]{{}}<>|'\"!?=+*&%$@~`^\\{_SPACES}]+")
+
+
 def _words(text: str) -> list[str]:
     """Runs of letters and digits, case folded; what stands between them only separates."""
-    words: list[str] = []
-    word = ""
-    for char in fold(text):
-        if char in "-_/.:,;#()[]{}<>|'\"!?=+*&%$@~`^\\" or char.isspace():
-            if word:
-                words.append(word)
-            word = ""
-        else:
-            word += char
-    return [*words, word] if word else words
+    return [word for word in _SEPARATORS.split(fold(text)) if word]
 
 
 def underivable(keys: Sequence[str], text: str) -> tuple[str, ...]:

@@ -104,9 +104,11 @@ def may_leave_degraded(*, repaired_after: bool, audit_passed_after: bool) -> boo
     return repaired_after or audit_passed_after
 
 
-def is_trusted(state: TrustState, *, floor_is_whole: bool) -> bool:
-    """T4: may an answer of this class be relied on as it is? While a scope is degraded or unknown, no class with floor 1.0."""
-    return state == "lossless" or not floor_is_whole
+def is_trusted(state: str) -> bool:
+    """T4: may an answer be relied on as it is? While a scope is degraded or unknown no class with floor 1.0 may; one with a
+    lower floor is held to the same, for nobody can say how much of it came back.
+    """
+    return state == "lossless"
 
 
 def gate_reason(state: TrustState, *, all_fetched_and_held: bool) -> str:

@@ -15,8 +15,9 @@ from ops.cli.options import Json, LogUrl, SessionName
 from ops.cli.screen import one_line, put, say, talk
 
 if TYPE_CHECKING:
-    from ops.desk import AuditAnswer, GateAnswer, RecordAnswer, SaidAnswer
+    from ops.desk import AuditAnswer, GateAnswer, SaidAnswer
     from ops.queries.policy import PolicyAnswer
+    from ops.record_file import RecordAnswer
 
 Retrieval = Annotated[
     str | None,
@@ -228,16 +229,17 @@ def record(
 
 async def _record(file: str, log: str | None, json: bool) -> None:
     from ops.cli.reading import opened
-    from ops.desk import record_file
+    from ops.record_file import append_records, read_records
 
-    data = _bytes_of(file)
-    async with opened(log, create=True) as store:
-        await store.fold("wait")
-        answer = await record_file(store, file, data)
+    batch, answer = read_records(_bytes_of(file))
+    if batch:  # a file without a single record makes no log
+        async with opened(log, create=True) as store:
+            await append_records(store, batch, answer)
     if answer.invalid:
         settle(USAGE)
+        rest = "The other records were appended." if batch else "Nothing was appended."
         for item in answer.invalid[:10]:
-            complain(f"{file}:{item['line']}: {item['reason']}", "The other records were appended.")
+            complain(f"{file}:{item['line']}: {item['reason']}", rest)
     put(answer, json, _show_record)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
@@ -64,13 +64,14 @@ async def end_of(log: Log) -> Cursor:
 
 
 async def stream(reading: Reading, *, cursor: Cursor | None = None, since_ms: int | None = None) -> AsyncIterator[AlertAnswer]:
-    """Alerts behind the cursor, which moves along; `since_ms` leaves out those whose cause is known to be older.
+    """Alerts of the view's partitions behind the cursor, which moves along; `since_ms` leaves out those whose cause is known to
+    be older.
 
     Repeats of an alert that is on record already are left out: consumers ignore an output number that they have seen.
     """
     at = cursor or Cursor()
     quotes = Quotes(reading, "")
-    async for entry, alert in _entries(reading.log, at):
+    async for entry, alert in _entries(reading.log, at, reading.partitions):
         time_ms = await _time_of(reading, entry)
         if since_ms is not None and time_ms is not None and time_ms < since_ms:
             continue
@@ -82,14 +83,14 @@ async def stream(reading: Reading, *, cursor: Cursor | None = None, since_ms: in
 async def tally(log: Log, cursor: Cursor) -> list[AlertCount]:
     """Alerts behind the cursor, counted by session, state and kind, in order of their first one. The cursor moves along."""
     counts: dict[tuple[str, str, str, str], int] = {}
-    async for _, alert in _entries(log, cursor):
+    async for _, alert in _entries(log, cursor, range(log.identity.partitions)):
         key = (alert.session, _state(alert), alert.severity, alert.kind)
         counts[key] = counts.get(key, 0) + 1
     return [AlertCount(*key, count) for key, count in counts.items()]
 
 
-async def _entries(log: Log, cursor: Cursor) -> AsyncIterator[tuple[Entry, AnyAlert]]:
-    for partition in range(log.identity.partitions):
+async def _entries(log: Log, cursor: Cursor, partitions: Iterable[int]) -> AsyncIterator[tuple[Entry, AnyAlert]]:
+    for partition in partitions:
         while entries := await log.read(ALERTS, partition, cursor.offsets.get(partition, 0), max_entries=READ_ENTRIES):
             for entry in entries:
                 cursor.offsets[partition] = entry.position.offset + 1

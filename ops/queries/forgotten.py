@@ -10,6 +10,7 @@ from ledger.facts import RULES_VERSION
 from ledger.lookup import fact_row, facts_by_value, scope_row, span_facts, span_row
 from ledger.rows import FactRow, LostRow, SpanRow
 from ledger.rules.forgotten import Counts, LossRank, Note, counts, note, order
+from ledger.rules.trust import reading_fault
 from ledger.state import FACT_IN_SESSION, LOST, ORDINAL_BYTES, PLACE, ordinal_key
 from ops.queries.quotes import Quotes, excerpt, iso_time
 from ops.store import Found, Reading
@@ -118,10 +119,13 @@ async def forgotten(
 
 
 def note_of(reading: Reading, found: Found, totals: Counts) -> Note | None:
-    """D2: the named answer, or *unknown* where records of the scope were not folded: no loss found is then no finding."""
-    answer = note(rounds=found.session.rounds, found=totals)
-    unfolded = any(why.startswith(("internal_error:", "unreadable_record:")) for why in scope_row(found.rows).unclear)
-    return "unknown" if answer is not None and (unfolded or reading.gap) else answer
+    """D2: the named answer, or *unknown* where records of the scope were not folded, or lines of its transcript could not be
+    read: no loss found is then no finding.
+    """
+    answer, scope = note(rounds=found.session.rounds, found=totals), scope_row(found.rows)
+    unfolded = any(why.startswith(("internal_error:", "unreadable_record:")) for why in scope.unclear)
+    misread = any(why in reading_fault(1, 1) for why in scope.degraded)
+    return "unknown" if answer is not None and (unfolded or misread or reading.gap) else answer
 
 
 def _losses(found: Found) -> tuple[list[_Loss], int]:

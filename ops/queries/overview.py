@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from ledger.lookup import scope_row, span_facts, trust_of_scope, window_spans
+from ledger.rules.floors import violation_rate
 from ledger.state import LOST, ROUND, ordinal_key
 from ops.store import Found, Reading
+from schemas.decisions import Ratio
 
 
 class RoundAnswer(msgspec.Struct, kw_only=True):
@@ -60,6 +64,7 @@ class StatusAnswer(msgspec.Struct, kw_only=True):
     window_budget: int | None
     gap: int
     rounds: list[RoundAnswer]
+    scope: str
 
 
 def trust_of(found: Found, gap: int) -> tuple[str, list[str]]:
@@ -100,8 +105,8 @@ def lost_now(found: Found) -> int:
     return sum(1 for _, row in found.rows.walk(LOST, ordinal_key(found.session.ordinal)) if not row.regained)
 
 
-def sessions(reading: Reading, *, compacted: bool) -> list[SessionAnswer]:
-    """All sessions, or those that were compacted at least once."""
+def sessions(reading: Reading, *, compacted: bool, among: Iterable[Found] | None = None) -> list[SessionAnswer]:
+    """All sessions of the view, or those given, or of them those that were compacted at least once."""
     return [
         SessionAnswer(
             session=found.session.id,
@@ -114,7 +119,7 @@ def sessions(reading: Reading, *, compacted: bool) -> list[SessionAnswer]:
             trust=trust_of(found, reading.gap)[0],
             closed=found.session.closed,
         )
-        for found in reading.sessions()
+        for found in (reading.sessions() if among is None else among)
         if found.session.rounds or not compacted
     ]
 
@@ -131,13 +136,19 @@ def status(reading: Reading, found: Found) -> StatusAnswer:
         compactions_since_audit=row.compactions_since_audit,
         hit_rate=float(row.hit_rate) if row.hit_rate else None,
         hit_rate_change=float(row.hit_rate_change) if row.hit_rate_change else None,
-        floor_violation_rate={cls: round(below / evicted, 4) for cls, evicted, below in row.evicted if evicted},
+        floor_violation_rate={cls: _decimal(violation_rate(evicted, below)) for cls, evicted, below in row.evicted if evicted},
         context_retained_raw=_retained_raw(found),
         window_tokens=session.window_tokens,
         window_budget=session.window_budget,
         gap=reading.gap,
         rounds=rounds_of(found),
+        scope=found.scope,
     )
+
+
+def _decimal(ratio: Ratio) -> float:
+    """An exact ratio as people read it."""
+    return round(ratio[0] / ratio[1], 4)
 
 
 def _retained_raw(found: Found) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import msgspec
+
 from ops.store import Reading
 from schemas.records import AnyRecord, SpanRecorded, SummaryRecorded
 
@@ -44,6 +46,23 @@ class Quotes:
         if start is None or end is None:
             return ""
         return (await self.text(carrier))[start:end]
+
+
+class Words(msgspec.Struct, kw_only=True):
+    """The words at a place: `ok`, `absent` where no span or summary of this name is on record or the place has no bounds, or
+    `unknown` with a reason.
+    """
+
+    status: str
+    text: str
+    reason: str = ""
+
+
+async def words_at(quotes: Quotes, carrier: str, start: int | None, end: int | None) -> Words:
+    """The words at code points `[start, end)` of a carrier's text, told apart from none."""
+    if start is None or end is None or await quotes.record(carrier) is None:
+        return Words(status="absent", text="")
+    return Words(status="ok", text=await quotes.cut(carrier, start, end))
 
 
 def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:

@@ -7,12 +7,17 @@ import msgspec
 from ledger.lookup import carrier_count, fact_in_session, scope_row, session_name, span_row, summary_row
 from ledger.rows import FactRow, SpanRow, SummaryRow
 from ledger.rules.carriers import Answer, CarrierCount, reconstitute
+from ledger.rules.floors import answers_for
+from ledger.rules.trust import is_trusted
 from ledger.state import CARRIED, CARRIER_OF, LIFE, fact_key, name_key
 from ops.queries.facts import named_facts, near_facts
 from ops.queries.overview import trust_of
 from ops.queries.quotes import Quotes, excerpt
 from ops.store import Found, Reading
 from schemas.facts import Fact
+
+UNKNOWN_SAYS = "I cannot tell whether I have this, so I must not rely on it."
+"""What an agent repeats where the ledger does not know (T4)."""
 
 
 class CarrierAnswer(msgspec.Struct, kw_only=True):
@@ -79,6 +84,20 @@ class ExplainAnswer(msgspec.Struct, kw_only=True):
     steps: list[LifeAnswer]
 
 
+class CarriersAnswer(msgspec.Struct, kw_only=True):
+    """What still carries a fact."""
+
+    fact: str
+    answer: Answer
+    carriers: list[CarrierAnswer]
+    reason: str
+
+
+def carriers_answer(answer: RecallAnswer) -> CarriersAnswer:
+    """The carriers of an answer, by themselves."""
+    return CarriersAnswer(fact=answer.fact, answer=answer.answer, carriers=answer.carriers, reason=answer.reason)
+
+
 async def recall(reading: Reading, found: Found, text: str, as_of: str = "") -> list[RecallAnswer]:
     """C4: an answer for every fact that the text names. A text in which no fact is recognised is answered *unknown*."""
     named = named_facts(found, text)
@@ -112,10 +131,13 @@ async def _answer(
     if reading.gap and answer in ("unanchored", "absent"):
         answer, reason = "unknown", f"the index is {reading.gap} records behind the log"
     anchored = answer == "anchored"
+    trusted = is_trusted(trust)
+    if anchored and carriers and not any(_answers_for_class(found, carrier, row) for carrier in carriers):
+        trusted, reasons = False, [*reasons, f"summary_below_floor:{row.cls}"]
     return RecallAnswer(
         fact=row.id,
         answer=answer,
-        trusted=trust == "lossless",
+        trusted=trusted,
         reasons=reasons,
         source=("retrieval" if all(c.where != "summary" for c in carriers) else "summary") if anchored else None,
         carriers=carriers if anchored else [],
@@ -123,8 +145,16 @@ async def _answer(
         reason=reason,
         cls=row.cls,
         value=row.value,
-        say=_say(answer, trust, reasons),
+        say=_say(answer, trust if trusted or trust != "lossless" else "below the floor", reasons),
     )
+
+
+def _answers_for_class(found: Found, carrier: CarrierAnswer, row: FactRow) -> bool:
+    """F4: a raw carrier does; a summary that is below its floor for the fact's class states this fact and not its class."""
+    summary = summary_row(found.rows, carrier.id) if not carrier.raw else None
+    if summary is None:
+        return True
+    return answers_for(row.cls, [(cls, (kept, whole), (low, high)) for cls, kept, whole, low, high in summary.tags])
 
 
 def _unseen(found: Found, fact: Fact, trust: str, reasons: list[str]) -> RecallAnswer:
@@ -168,7 +198,7 @@ def _say(answer: Answer, trust: str, reasons: list[str]) -> str:
     if answer == "absent":
         return "As far as the ledger knows this was never said here; I must not invent it."
     if answer == "unknown":
-        return "I cannot tell whether I have this, so I must not rely on it."
+        return UNKNOWN_SAYS
     if answer != "anchored":
         return "I do not have this any more and must not guess it; the original has to be read again."
     if trust != "lossless":
@@ -207,8 +237,9 @@ def _raw_carrier(found: Found, span: SpanRow) -> list[CarrierAnswer]:
 
 
 def _summary_carrier(found: Found, summary: SummaryRow, key: bytes, row: FactRow) -> CarrierAnswer | None:
-    """F4: a summary below its floor for the fact's class still states what it was measured to state; its tags say the rest."""
-    if not summary.live or summary.session != found.session.ordinal:
+    """A live summary of the session, or one with a store entry, that was measured to state the fact; its tags say the rest."""
+    live = summary.live and summary.session == found.session.ordinal
+    if not live and not summary.in_store:
         return None
     carried = found.rows.get(CARRIED, name_key(summary.id))
     letter = next((letter for fact, letter in carried.facts if fact == key), "") if carried is not None else ""
@@ -221,7 +252,7 @@ def _summary_carrier(found: Found, summary: SummaryRow, key: bytes, row: FactRow
         generation=summary.generation,
         turns=None,
         tags=tags,
-        where="summary",
+        where="summary" if live else "store",
         stands="verbatim" if letter in "vV" else "equivalent",
     )
 

@@ -62,7 +62,6 @@ async def audit(stage: Stage, fields: Fields) -> Step:
     await stage.say(
         stage.make(
             AuditRecorded,
-            occurrence,
             span=name,
             status=status,
             text_sha256=sha256_of(fetched.text) if fetched.text else "",
@@ -82,7 +81,6 @@ async def action(stage: Stage, fields: Fields) -> Step:
     decisions, _ = await stage.say(
         stage.make(
             ActionProposed,
-            request,
             request=request,
             name=fields.text("name", ""),
             side_effects=fields.flag("side_effects", True),
@@ -138,7 +136,6 @@ async def draft_summary(stage: Stage, fields: Fields) -> Step | None:
     await stage.say(
         stage.make(
             SummaryRecorded,
-            name,
             summary=name,
             covers=covers,
             text=PlainText(text),
@@ -156,7 +153,6 @@ async def compact(stage: Stage, fields: Fields) -> Step:
     decisions, _ = await stage.say(
         stage.make(
             CompactionRequested,
-            request,
             request=request,
             summary=fields.text("summary"),
             evictions=candidates,
@@ -168,7 +164,7 @@ async def compact(stage: Stage, fields: Fields) -> Step:
     decision = decisions[0]
     if isinstance(decision, CompactionGranted):
         if fields.flag("apply", True):
-            await stage.say(stage.make(CompactionApplied, request, request=request, summary_sha256=decision.summary_sha256))
+            await stage.say(stage.make(CompactionApplied, request=request, summary_sha256=decision.summary_sha256))
         skipped = [{"span": item.span, "class": item.cls} for item in decision.skipped]
         return {"result": "granted", "evict": list(decision.evict), **({"skipped": skipped} if skipped else {})}
     facts = [f"{item.outcome} {item.cls}" for item in decision.evidence]

@@ -37,12 +37,10 @@ async def cleanup(stage: Stage, fields: Fields) -> Step:
 
 async def _evict(stage: Stage, spans: tuple[str, ...], reason: str, summary: str | None) -> Step:
     request = stage.occurrence()
-    decisions, _ = await stage.say(
-        stage.make(EvictionRequested, request, request=request, spans=spans, reason=reason, summary=summary)
-    )
+    decisions, _ = await stage.say(stage.make(EvictionRequested, request=request, spans=spans, reason=reason, summary=summary))
     decision = decisions[0]
     if isinstance(decision, EvictionGranted):
-        await stage.say(stage.make(EvictionApplied, request, request=request))
+        await stage.say(stage.make(EvictionApplied, request=request))
         return {"result": "accepted"}
     return {"result": "refused", "reason": decision.reason}
 
@@ -51,11 +49,11 @@ async def rechunk(stage: Stage, fields: Fields) -> Step:
     """Ask to replace entries by others."""
     request, replaces, into = stage.occurrence(), fields.names("replaces"), fields.names("into", [])
     decisions, _ = await stage.say(
-        stage.make(IndexWriteRequested, request, request=request, operation="rechunk", replaces=replaces, into=into)
+        stage.make(IndexWriteRequested, request=request, operation="rechunk", replaces=replaces, into=into)
     )
     if not isinstance(decisions[0], IndexGranted):
         return {"result": "refused", "reason": decisions[0].reason}
-    await stage.say(stage.make(IndexRechunked, request, replaces=replaces, into=into, occurrence=request))
+    await stage.say(stage.make(IndexRechunked, replaces=replaces, into=into, occurrence=request))
     return {"result": "accepted"}
 
 
@@ -66,7 +64,6 @@ async def index_put(stage: Stage, fields: Fields) -> Step:
     decisions, _ = await stage.say(
         stage.make(
             IndexWriteRequested,
-            request,
             request=request,
             operation="put",
             key=fields.text("key"),
@@ -83,7 +80,7 @@ async def index_state(stage: Stage, fields: Fields) -> Step | None:
     """What a check of the store found."""
     occurrence, missing, orphans = stage.occurrence(), fields.names("missing", []), fields.names("orphans", [])
     stage.missing = set(missing)
-    await stage.say(stage.make(IndexChecked, occurrence, missing=missing, orphans=orphans, occurrence=occurrence))
+    await stage.say(stage.make(IndexChecked, missing=missing, orphans=orphans, occurrence=occurrence))
     return None
 
 
@@ -109,7 +106,6 @@ async def entries_lost(stage: Stage, fields: Fields) -> Step:
     decisions, alerts = await stage.say(
         stage.make(
             EvictionObserved,
-            occurrence,
             spans=fields.names("spans"),
             policy=fields.text("policy", "ttl"),
             occurrence=occurrence,
@@ -126,7 +122,7 @@ async def hit_rate(stage: Stage, fields: Fields) -> Step | None:
         before = scope_row(reading.session(stage.session).rows).hit_rate
     occurrence = stage.occurrence()
     _, alerts = await stage.say(
-        stage.make(RetrievalMeasured, occurrence, pass_=fields.number("compaction"), hit_rate=value, occurrence=occurrence)
+        stage.make(RetrievalMeasured, pass_=fields.number("compaction"), hit_rate=value, occurrence=occurrence)
     )
     if not before:
         return None

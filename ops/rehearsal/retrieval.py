@@ -44,7 +44,6 @@ async def _told(stage: Stage, fetched: Fetched, expect_raw: bool, query: str = "
     await stage.say(
         stage.make(
             RetrievalObserved,
-            occurrence,
             query=query,
             key=fetched.key,
             status=fetched.status,

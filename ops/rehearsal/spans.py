@@ -18,6 +18,7 @@ from schemas.records import (
     PlainText,
     SpanRange,
     SummaryRecorded,
+    SummaryState,
     Tick,
 )
 
@@ -84,7 +85,6 @@ async def summary(stage: Stage, fields: Fields) -> Step | None:
     ranges = tuple(SpanRange(span, span) for span in covers)
     summary = stage.make(
         SummaryRecorded,
-        name,
         summary=name,
         round=name,
         covers=ranges,
@@ -95,7 +95,6 @@ async def summary(stage: Stage, fields: Fields) -> Step | None:
     )
     observed = stage.make(
         CompactionObserved,
-        name,
         round=name,
         ordinal=stage.rounds,
         turn=-1,
@@ -110,22 +109,23 @@ async def summary(stage: Stage, fields: Fields) -> Step | None:
 
 async def summary_failed(stage: Stage, fields: Fields) -> Step | None:
     """A compaction whose summary is an error text: nothing took the place of what it covered."""
+    await _round_without_summary(stage, "failed", "error_text", fields.names("covers", []))
+    return None
+
+
+async def _round_without_summary(stage: Stage, kind: str, state: SummaryState, covers: tuple[str, ...] = ()) -> None:
     stage.rounds += 1
-    name = f"failed-{stage.rounds}"
-    ranges = tuple(SpanRange(span, span) for span in fields.names("covers", []))
     await stage.say(
         stage.make(
             CompactionObserved,
-            name,
-            round=name,
+            round=f"{kind}-{stage.rounds}",
             ordinal=stage.rounds,
             turn=-1,
             trigger="scenario",
-            summary_state="error_text",
-            summarised=ranges,
+            summary_state=state,
+            summarised=tuple(SpanRange(span, span) for span in covers),
         )
     )
-    return None
 
 
 async def tombstone(stage: Stage, fields: Fields) -> Step:
@@ -138,10 +138,7 @@ async def tombstone(stage: Stage, fields: Fields) -> Step:
         return {"result": "refused", "reason": "fact_not_recorded"}
     reason = fields.text("reason", "")
     await stage.say(
-        *(
-            stage.make(FactTombstoned, f"{fact}/{reason}", fact=fact, reason=reason, authority="scenario", occurrence=fact)
-            for fact in facts
-        )
+        *(stage.make(FactTombstoned, fact=fact, reason=reason, authority="scenario", occurrence=reason) for fact in facts)
     )
     return {"result": "accepted", "tombstoned": [fields.text("span")] if fields.has("span") else facts}
 
@@ -157,26 +154,14 @@ async def status(stage: Stage, fields: Fields) -> Step:
     with stage.store.reading() as reading:
         row = scope_row(reading.session(stage.session).rows)
     for _ in range(fields.number("compactions_since_audit", row.compactions_since_audit) - row.compactions_since_audit):
-        stage.rounds += 1
-        name = f"empty-{stage.rounds}"
-        await stage.say(
-            stage.make(
-                CompactionObserved,
-                name,
-                round=name,
-                ordinal=stage.rounds,
-                turn=-1,
-                trigger="scenario",
-                summary_state="missing",
-            )
-        )
+        await _round_without_summary(stage, "empty", "missing")
     return {"result": "status", "trust": await stage.trust()}
 
 
 async def clock(stage: Stage, fields: Fields) -> Step | None:
     """Time passes."""
     stage.clock_ms += 1000 * fields.number("advance_s")
-    await stage.say(stage.make(Tick, f"clock/{stage.clock_ms}", timer="clock", due_ms=stage.clock_ms))
+    await stage.say(stage.make(Tick, timer="clock", due_ms=stage.clock_ms))
     return None
 
 

@@ -8,13 +8,14 @@ from typing import Any
 from ledger.facts import RULES_VERSION, extract
 from ledger.log import ALERTS, DECISIONS, EVENTS, NewEntry
 from ledger.masking import mask
+from ledger.scope import made
 from ops.queries.overview import trust_of
 from ops.rehearsal.scenario import Scenario
 from ops.store import Store
 from schemas.alerts import AnyAlert
 from schemas.codec import decode_alert, decode_decision, encode
 from schemas.decisions import AnyDecision
-from schemas.ids import digest, event_id
+from schemas.ids import digest
 from schemas.records import (
     AnyRecord,
     AuditRecorded,
@@ -46,12 +47,9 @@ class Stage:
         self.missing: set[str] = set()
         self._read: dict[str, int] = {DECISIONS: 0, ALERTS: 0}
 
-    def make(self, shape: type[Record], object_id: str, *, session: str = "", **fields: Any) -> Any:
+    def make(self, shape: type[Record], *, session: str = "", **fields: Any) -> Any:
         """A record of the scenario's scope."""
-        session = session or self.session
-        return shape(
-            id=event_id(str(shape.__struct_config__.tag), session, object_id), scope=self.scope, session=session, **fields
-        )
+        return made(shape, self.scope, session or self.session, **fields)
 
     def occurrence(self) -> str:
         """A fresh occurrence id, the same in every play."""
@@ -79,7 +77,6 @@ class Stage:
         self.opened.add(session)
         opened = self.make(
             SessionOpened,
-            session,
             session=session,
             store=self.declared,
             horizon_s=self.horizon_s,
@@ -90,11 +87,10 @@ class Stage:
         if session == self.session:
             text = "audit anchor"
             aside = f"{self.session}/{ANCHOR}"
-            records.append(self.make(SessionOpened, aside, session=aside, store="ledger", rules_version=RULES_VERSION))
+            records.append(self.make(SessionOpened, session=aside, store="ledger", rules_version=RULES_VERSION))
             records.append(
                 self.make(
                     SpanRecorded,
-                    ANCHOR,
                     session=aside,
                     span=ANCHOR,
                     role="system",
@@ -104,9 +100,7 @@ class Stage:
                     in_window=False,
                 )
             )
-            records.append(
-                self.make(AuditRecorded, ANCHOR, session=aside, span=ANCHOR, text_sha256=sha256_of(text), occurrence=ANCHOR)
-            )
+            records.append(self.make(AuditRecorded, session=aside, span=ANCHOR, text_sha256=sha256_of(text), occurrence=ANCHOR))
         await self.say(*records)
 
     async def trust(self) -> str:
@@ -130,7 +124,6 @@ class Stage:
         masked = mask(text)
         record: AnyRecord = self.make(
             SpanRecorded,
-            name,
             session=session,
             span=name,
             role="user",

@@ -24,7 +24,7 @@ from schemas.alerts import AlertRaised, AnyAlert
 from schemas.codec import decode_alert, decode_decision, decode_record, encode
 from schemas.decisions import AnyDecision
 from schemas.facts import Manifest
-from schemas.ids import event_id
+from schemas.objects import with_own_id
 from schemas.records import (
     AnyRecord,
     AuditRecorded,
@@ -66,10 +66,11 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def record(cls: type[R], object_id: str, /, session: str = MAIN, scope: str = MAIN, **fields: Any) -> R:
-    """A record with the event id that contracts section 1 gives it."""
-    tag = str(cls.__struct_config__.tag)
-    return cls(id=event_id(tag, session, object_id), scope=scope, session=session, **fields)
+def record(cls: type[R], name: str, /, session: str = MAIN, scope: str = MAIN, **fields: Any) -> R:
+    """A record under its own id; `name` is the occurrence of what can happen again, where the fields do not say it."""
+    if "occurrence" in cls.__struct_fields__:
+        fields.setdefault("occurrence", name)
+    return with_own_id(cls(id="", scope=scope, session=session, **fields))
 
 
 def span_name(number: int, session: str = MAIN) -> str:
@@ -120,7 +121,7 @@ def manifest(
     if extractor:
         listed = msgspec.structs.replace(listed, extractor=extractor)
     name = span_name(number, session)
-    return record(ManifestRecorded, f"{name}/{listed.extractor}", by or session, scope, span=name, manifest=listed)
+    return record(ManifestRecorded, listed.extractor, by or session, scope, span=name, manifest=listed)
 
 
 def summary(

@@ -114,6 +114,10 @@ def _scope_wide_counts(rows: MemoryRows) -> list[str]:
     stored: Counter[object] = Counter()
     external: Counter[object] = Counter()
     leaving: Counter[object] = Counter()
+    summaries: Counter[object] = Counter()
+    for summary in rows.all(SUMMARY).values():
+        for fact, _ in _carried(rows, summary.id):
+            summaries[fact] += summary.in_store
     for span in _spans(rows):
         for fact in _refs(rows, span.id):
             stored[fact] += span.in_store
@@ -125,6 +129,7 @@ def _scope_wide_counts(rows: MemoryRows) -> list[str]:
     return [
         *_compare("stored", {key: row.stored for key, row in facts.items()}, stored),
         *_compare("external", {key: row.external for key, row in facts.items()}, external),
+        *_compare("stored_summaries", {key: row.stored_summaries for key, row in facts.items()}, summaries),
         *_compare("leaving_store", {key: row.leaving_store for key, row in facts.items()}, leaving),
     ]
 
@@ -213,6 +218,13 @@ def _losses(rows: MemoryRows) -> list[str]:
     found = []
     by_ordinal = {session.ordinal: session for session in _sessions(rows)}
     lost: set[str] = set()
+    for span in _spans(rows):
+        owner = by_ordinal[span.session]
+        found += [
+            f"{fact_name(fact)} of {span.id}, which left {owner.id}, has no fate there"
+            for fact in (_refs(rows, span.id) if span.left_round else ())
+            if rows.get(FACT_IN_SESSION, fact + ordinal_key(owner.ordinal)) is None
+        ]
     for key, mine in rows.all(FACT_IN_SESSION).items():
         fact, session = key[:FACT_KEY_BYTES], by_ordinal[int.from_bytes(key[FACT_KEY_BYTES:], "big")]
         row = rows.get(FACT, fact)

@@ -91,5 +91,6 @@ def toy_facts() -> Iterator[None]:
         patch.setattr("ledger.measurement.survival", survival)
         patch.setattr("ledger.measurement.SummaryText", SummaryText)
         patch.setattr("ledger.evolve.spans.grounded", grounded)
+        patch.setattr("ledger.grounding.grounded", grounded)
         patch.setattr("tests.support.given.extract", extract)
         yield

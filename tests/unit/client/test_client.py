@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ledger.adapters.memory_log import MemoryLog
-from ledger.client import LedgerClient
-from ledger.errors import UsageError
+from ledger.client import LedgerClient, Place
+from ledger.errors import LogDamaged, UsageError
 from ledger.log import DECISIONS, EVENTS
 from ledger.refusals import (
     AnswerUnknown,
     LosslessRetrievalBoundaryError,
     RecallFloorViolation,
+    RecordConflict,
     Refused,
     RehydrationBoundaryError,
     UnanchoredReconstitutionError,
 )
 from ledger.retrieval import Fetched, Retrieval
 from ops import open_ledger, open_ledger_sync
+from ops.examples import fleet
 from schemas.codec import decode_record
 from schemas.records import Candidate, Claim, RequestWithdrawn
 
@@ -158,17 +161,25 @@ async def test_request_repeated_after_a_restart_gets_the_same_bytes(tmp_path: Pa
 class NobodyDecides:
     """A backend whose worker is gone."""
 
-    async def nudge(self) -> None:
-        return None
+    decides = False
 
-    async def recall(self, scope: str, session: str, fact: str, as_of: str) -> list[Any]:
+    async def nudge(self) -> bool:
+        return True
+
+    async def recall(self, scope: str, session: str, fact: str, as_of: str, after: int) -> list[Any]:
         return []
 
-    async def quote(self, scope: str, carrier: str, start: int | None, end: int | None) -> str:
-        return ""
+    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
+        return [""] * len(places)
 
-    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None) -> Fetched:
+    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None, after: int) -> Fetched:
         return Fetched(status="error", key="")
+
+    async def rewrites(self, scope: str, span: str, role: str, text: str) -> bool:
+        return False
+
+    async def outcome(self, scope: str, session: str, request: str, after: int) -> Any:
+        return None
 
 
 async def test_request_without_an_answer_is_withdrawn_before_it_is_unknown() -> None:
@@ -278,3 +289,71 @@ async def test_cancelled_request_is_withdrawn() -> None:
     last = decode_record((await log.read(EVENTS, 0, 0))[-1].value)
     assert isinstance(last, RequestWithdrawn)
     assert last.reason == "cancelled"
+
+
+async def test_i1_span_recorded_with_another_text_raises_and_is_on_record_as_rejected(tmp_path: Path) -> None:
+    """I1: by the same handle at once, by a later process too; the same text once more is no conflict."""
+    async with open_ledger(f"lmdb:{tmp_path / 'log'}") as ledger:
+        scope = ledger.scope("s")
+        name = await scope.record_span("1", LIMIT)
+        assert await scope.record_span("1", LIMIT) == name
+        with pytest.raises(RecordConflict, match="on record with another role or text") as caught:
+            await scope.record_span("1", BAN)
+        assert (caught.value.subject, caught.value.rule) == (name, "I1")
+        with pytest.raises(RecordConflict):
+            await scope.record_span("1", LIMIT, role="assistant")
+        assert {answer.answer for answer in await scope.recall(BAN)} == {"absent"}
+    async with open_ledger(f"lmdb:{tmp_path / 'log'}") as ledger:
+        await ledger.scope("s").record_span("1", LIMIT)
+        with pytest.raises(RecordConflict):
+            await ledger.scope("s").record_span("1", BAN)
+
+
+async def test_c3_grant_applied_with_another_text_raises_and_stays_pending(ledger: LedgerClient) -> None:
+    """C3: what is in the window now is not what was granted."""
+    scope = ledger.scope("s")
+    span = await scope.record_span("1", LIMIT)
+    await scope.record_summary("m1", LIMIT)
+    grant = await scope.request_compaction("m1", [span])
+    with pytest.raises(RecordConflict, match="granted for another text"):
+        await scope.applied(grant, BAN)
+    await scope.applied(grant, LIMIT)
+    await scope.applied(grant, LIMIT)  # once more is a duplicate
+
+
+async def test_p5_grant_applied_after_it_was_withdrawn_raises(ledger: LedgerClient) -> None:
+    """P5: others were decided as if its spans stay."""
+    scope = ledger.scope("s")
+    span = await scope.record_span("1", LIMIT)
+    await scope.record_summary("m1", LIMIT)
+    grant = await scope.request_compaction("m1", [span])
+    await scope.withdraw(grant)
+    with pytest.raises(RecordConflict, match="withdrawn"):
+        await scope.applied(grant, LIMIT)
+
+
+async def test_p1_log_that_was_rolled_back_is_noticed_when_it_is_opened(tmp_path: Path) -> None:
+    """P1, P7: an older copy of the log under the index of the newer one; nothing can be recorded on top of it."""
+    url = f"lmdb:{tmp_path / 'log'}"
+    async with open_ledger(url) as ledger:
+        await ledger.scope("s").record_span("1", LIMIT)
+    shutil.copytree(tmp_path / "log", tmp_path / "older")
+    async with open_ledger(url) as ledger:
+        await ledger.scope("s").record_span("2", BAN)
+        await ledger.scope("s").recall(BAN)
+    shutil.copytree(tmp_path / "log" / "index", tmp_path / "older" / "index", dirs_exist_ok=True)
+    with pytest.raises(LogDamaged, match="folded already"):
+        async with open_ledger(f"lmdb:{tmp_path / 'older'}"):
+            pass
+
+
+def test_example_fleet_tells_what_the_bad_compactor_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    """One command, no broker: refusals name what is missing, the one who evicts anyway is found by its alerts."""
+    assert fleet.main(["--agents", "4", "--rounds", "2", "--seed", "7"]) == 0
+    told = capsys.readouterr().out
+    bad = next(line for line in told.splitlines() if line.startswith("fleet-7-agent-04"))
+    assert "2 numeric missing" in bad
+    assert "2 prohibition inverted" in bad
+    assert "evicted anyway 2 times" in bad
+    assert [line.split()[-1] for line in told.splitlines() if " page " in line] == ["fact_inverted"]
+    assert told.count("inverted  prohibition") == 2

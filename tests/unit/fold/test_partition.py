@@ -9,7 +9,7 @@ import lmdb
 import pytest
 
 from consumers.carrier_index import ROWS, CarrierIndex, StoredRows
-from consumers.partition import Partition
+from consumers.partition import Partition, stray_scope
 from ledger import faults
 from ledger.adapters.memory_log import MemoryLog
 from ledger.errors import IndexDamaged, IntegrityError, LogDamaged, UnknownRecordType
@@ -94,14 +94,17 @@ async def test_p1_misrouted_record_is_not_folded(tmp_path: Path) -> None:
 
 
 async def test_p1_record_in_the_wrong_partition_is_not_folded(tmp_path: Path) -> None:
-    """Design section 5: a misrouted record makes its scope unknown where it stands, and changes nothing where it belongs."""
+    """Design section 5: a misrouted record changes nothing where it belongs, and the partition in which it stands says so in a
+    scope of its own: the record's scope is numbered elsewhere.
+    """
     log = MemoryLog(4)
     wrong = (partition_of("s1", 4) + 1) % 4
     record = opened()
     with Folding(log, tmp_path, wrong) as folding:
         folding.partition.fold_batch([Entry(Position(EVENTS, wrong, 0), "s1", encode(record))])
         with folding.index.snapshot() as snapshot:
-            rows = snapshot.scope("s1")
+            assert snapshot.scope("s1") is None
+            rows = snapshot.scope(stray_scope(wrong, 4))
             assert rows is not None
             row = rows.get(SCOPE, b"")
     assert row is not None

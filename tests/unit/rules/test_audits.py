@@ -39,10 +39,9 @@ def test_t3_leaving_degraded_takes_evidence_younger_than_the_fault() -> None:
 
 def test_t4_classes_with_floor_one_are_trusted_in_a_lossless_scope_only() -> None:
     """T4: unknown is not lossless."""
-    assert is_trusted("lossless", floor_is_whole=True)
-    assert not is_trusted("unknown", floor_is_whole=True)
-    assert not is_trusted("degraded", floor_is_whole=True)
-    assert is_trusted("degraded", floor_is_whole=False)
+    assert is_trusted("lossless")
+    assert not is_trusted("unknown")
+    assert not is_trusted("degraded")
 
 
 def test_t4_gate_names_the_trust_unless_everything_was_fetched_and_held() -> None:

@@ -93,3 +93,10 @@ def test_r6_marker_needs_all_three_signals() -> None:
     assert not crosses_boundary(key_derivable=True, resolves=False, live=True)
     assert not crosses_boundary(key_derivable=False, resolves=True, live=True)
     assert not crosses_boundary(key_derivable=False, resolves=False, live=False)
+
+
+def test_r1_white_space_separates_words_of_a_key_whatever_the_interpreter_says() -> None:
+    """R1: pinned, as all that the fold reads; a zero-width space is none."""
+    for space in "\t\n\x0b\x1c\x1f \x85\xa0\u1680\u2003\u2028\u202f\u205f\u3000":
+        assert is_derivable("dock-slot-17", f"Dock{space}slot{space}17: carrier Amsel")
+    assert not is_derivable("dock-slot-17", "Dock\u200bslot\u200b17")
