@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import msgspec
 
@@ -14,9 +14,9 @@ from schemas.codec import encode
 from schemas.ids import digest
 from schemas.records import AnyRecord, CompactionObserved, SessionOpened, SpanRecorded
 
-BATCH_ENTRIES = 1000
-BATCH_BYTES = 2 << 20
-"""An append is one synced transaction; its entries are in memory at once."""
+BATCH_ENTRIES = 250
+BATCH_BYTES = 512 << 10
+"""An append is one synced transaction; its entries are in memory at once, as records, as bytes and as pages."""
 
 APPENDED_BYTES = 12
 """Bytes that are kept of each record appended and not folded yet: few, for a large file has a hundred thousand."""
@@ -49,9 +49,12 @@ class IngestAnswer(msgspec.Struct, kw_only=True):
 class Ingest:
     """Appends what is not on record yet. Files are taken in the order given; each scope's records keep their order."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, pace: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`pace` is awaited before each append: on a fleet's log a backfill waits for the workers."""
         self._store = store
+        self._pace = pace
         self._appended: set[bytes] = set()
+        self._new_scopes: set[str] = set()
         self.sessions: dict[str, None] = {}
         self._rounds: set[str] = set()
         self.total = IngestAnswer()
@@ -72,6 +75,8 @@ class Ingest:
         """Append what is new of a batch, and count it. Returns how many records were new."""
         fresh = self._fresh(self._count(answer, batch))
         if fresh:
+            if self._pace is not None:
+                await self._pace()
             await self._store.log.append(EVENTS, [NewEntry(record.scope, encode(record)) for record in fresh])
         answer.added += len(fresh)
         answer.duplicates += len(batch) - len(fresh)
@@ -94,9 +99,16 @@ class Ingest:
             yield record
 
     def knows_span(self, scope: str, span: str, role: str, text: str) -> bool:
-        """Is this span in the log as folded so far? Then nothing of it has to be measured again."""
+        """Is this span in the log as folded so far? Then nothing of it has to be measured again.
+
+        A scope that was not folded when it was first asked about is asked about once: the answer *no* costs a measurement only.
+        """
+        if scope in self._new_scopes:
+            return False
         with self._store.reading() as reading:
             rows = reading.rows(scope)
+            if rows is None:
+                self._new_scopes.add(scope)
             return rows is not None and is_span_on_record(rows, span, role, text)
 
     def _fresh(self, records: Iterable[AnyRecord]) -> list[AnyRecord]:
@@ -120,14 +132,19 @@ class Ingest:
         if not self._store.publishes:
             self.total.alerts = None
             await self._store.fold("wait", progress)
-            self._appended.clear()
+            self._forget()
             return 0
         before = await _end(self._store, ALERTS)
         await self._store.fold("wait", progress)
-        self._appended.clear()
+        self._forget()
         raised = await _end(self._store, ALERTS) - before
         self.total.alerts = (self.total.alerts or 0) + raised
         return raised
+
+    def _forget(self) -> None:
+        """What was appended is folded: from now on the index knows it."""
+        self._appended.clear()
+        self._new_scopes.clear()
 
 
 async def _end(store: Store, topic: str) -> int:

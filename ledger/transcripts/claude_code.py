@@ -13,8 +13,21 @@ Microcompactions clear tool results without a summary and are no round; `summary
 from __future__ import annotations
 
 from ledger.transcripts.claude_rounds import Chain, Told
-from ledger.transcripts.claude_shapes import AgentLine, AgentProgress, Line, MessageBody, attachment_text, is_hollow, pieces_of
-from ledger.transcripts.formats import Fields, Format, text_field
+from ledger.transcripts.claude_shapes import (
+    METADATA,
+    READ_TYPES,
+    SYNTHETIC,
+    AgentLine,
+    AgentProgress,
+    Line,
+    MessageBody,
+    attachment_text,
+    claims,
+    is_hollow,
+    model_of,
+    pieces_of,
+)
+from ledger.transcripts.formats import Format
 from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import (
@@ -32,12 +45,8 @@ from ledger.transcripts.texts import Block, Body, Call, Piece, fingerprint, summ
 from ledger.transcripts.window import Live
 from schemas.records import Role
 
-READ_TYPES = frozenset({"user", "assistant", "system", "attachment"})
 NO_BLOCK = Block()
 """Stands for the only block of a message that has none, or several."""
-
-SYNTHETIC = "<synthetic>"
-"""The model of a message that the runtime wrote in the assistant's role."""
 
 EMPTY = fingerprint(())
 """The digest of an entry without words."""
@@ -60,6 +69,9 @@ class ClaudeCodeReader(JsonlReader[Line]):
         self._session: str | None = None
         self._main: Chain | None = None
         self._version: str | None = None
+        self._before: str | None = None
+        self._wordless: set[str] = set()
+        self._awaited: set[str] = set()
 
     def _end(self, out: list[Item]) -> None:
         """Boundaries that still wait have no summary."""
@@ -72,6 +84,8 @@ class ClaudeCodeReader(JsonlReader[Line]):
         kind = value.type
         talk = kind == "assistant" or kind == "user"
         if not talk and kind not in READ_TYPES and (kind != "progress" or value.uuid is None):
+            if kind in METADATA or self._is_foreign(at):
+                return
             if value.message is not None and value.message.content:
                 self._lines.report(at, "unknown_type")
             return
@@ -79,8 +93,12 @@ class ClaudeCodeReader(JsonlReader[Line]):
         # Nearly every line goes on in the session of the line before.
         if value.isSidechain or value.sessionId != self._session or value.version != self._version or chain is None:
             chain = self._chain(value, out)
-        if value.uuid is not None:
-            chain.links.append((value.uuid, value.parentUuid, at.number))
+        uuid = value.uuid
+        if uuid is not None:
+            chain.links.append((uuid, value.parentUuid, at.number))
+            if value.parentUuid != self._before or self._awaited:
+                self._answers_another(uuid, value.parentUuid, at)
+            self._before = uuid
         if talk:
             message = value.message
             if message is None:
@@ -91,16 +109,30 @@ class ClaudeCodeReader(JsonlReader[Line]):
                 self._assistant(chain, value, message, at, out)
             else:
                 self._user(chain, value, message, at, out)
-        elif kind == "progress":
+        else:
+            self._not_talk(chain, value, at, out)
+
+    def _not_talk(self, chain: Chain, value: Line, at: PhysicalLine, out: list[Item]) -> None:
+        """A line of neither speaker: progress of a sub-agent, a boundary, an attachment."""
+        if value.uuid is not None:
+            self._wordless.add(value.uuid)
+        if value.type == "progress":
             if isinstance(value.data, AgentProgress) and value.data.type == "agent_progress":
                 self._agent_progress(value, value.data, at, out)
-        elif kind == "system":
+        elif value.type == "system":
             if value.subtype == "compact_boundary":
                 self._boundary(chain, value, at, out)
         elif value.attachment is not None:
             role, text = attachment_text(value.attachment)
             if text:
                 self._record(chain, value, role, text, (), hash((role, text)), at, out)
+
+    def _answers_another(self, uuid: str, parent: str | None, at: PhysicalLine) -> None:
+        """A line that goes on from another than the one before it. A parent that has not been read must not come later."""
+        if uuid in self._awaited:
+            self._out_of_order(at)
+        if parent is not None and parent != uuid and parent not in self._seen and parent not in self._wordless:
+            self._awaited.add(parent)
 
     def _chain(self, value: Line, out: list[Item]) -> Chain:
         session = value.sessionId
@@ -271,17 +303,22 @@ class ClaudeCodeReader(JsonlReader[Line]):
     def _summary(self, chain: Chain, value: Line, message: MessageBody, at: PhysicalLine, out: list[Item]) -> None:
         text = text_of(message.content)
         digest = fingerprint([("system", text, ())])
-        if value.uuid is not None:
-            known = self._seen.get(value.uuid)
-            if known is not None:
-                if known != digest:
-                    out.append(Conflict(session=chain.session, key=value.uuid, line=at.number, sha256=at.sha256))
+        owner, uuid = self._owner(chain, value), value.uuid
+        if uuid is not None:
+            known = self._seen.get(uuid)
+            if known is None:
+                self._seen[uuid] = digest
+            elif known == digest:
                 return
-            self._seen[value.uuid] = digest
+            else:
+                out.append(Conflict(session=chain.session, key=uuid, line=at.number, sha256=at.sha256))
+                if owner is None:
+                    return
+                # The id is another entry's, but a boundary waits for these words: they are its summary under the round's name.
+                uuid = None
         blocks = message.content if isinstance(message.content, list) else []
         opaque = any(block.encrypted_content or bytes(block.data) or block.type == "redacted_thinking" for block in blocks)
-        told = Told(value, at, summary_state(text, opaque=opaque, error=value.isApiErrorMessage is True), text)
-        owner = self._owner(chain, value)
+        told = Told(value, uuid, at, summary_state(text, opaque=opaque, error=value.isApiErrorMessage is True), text)
         if owner is None:
             if chain.late(told, out):
                 return
@@ -302,31 +339,4 @@ class ClaudeCodeReader(JsonlReader[Line]):
         return waiting[0][0] if len(waiting) == 1 else None
 
 
-def model_of(value: Line | AgentLine) -> str:
-    """The model that wrote an entry, where one did."""
-    if value.type != "assistant" or value.message is None or value.message.model == SYNTHETIC:
-        return ""
-    return value.message.model or ""
-
-
-_METADATA = frozenset(
-    {
-        "mode", "permission-mode", "last-prompt", "ai-title", "custom-title", "agent-name", "agent-color", "agent-setting",
-        "tag", "queue-operation", "worktree-state", "pr-link", "file-history-delta", "attribution-snapshot",
-        "content-replacement", "bridge-session", "cost-state", "continued-in",
-    }
-)  # fmt: skip
-
-
-def _claims(fields: Fields) -> bool:
-    kind = text_field(fields, "type")
-    if kind is None or "payload" in fields:
-        return False
-    if "sessionId" in fields and ("uuid" in fields or kind in _METADATA):
-        return True
-    if kind in READ_TYPES:
-        return "uuid" in fields and "parentUuid" in fields
-    return (kind == "summary" and "leafUuid" in fields) or (kind == "file-history-snapshot" and "messageId" in fields)
-
-
-FORMAT = Format(name="claude-code", reader=ClaudeCodeReader, claims_line=_claims)
+FORMAT = Format(name="claude-code", reader=ClaudeCodeReader, claims_line=claims)

@@ -19,9 +19,10 @@ Links = dict[str, tuple[str | None, int]]
 
 
 class Told(msgspec.Struct):
-    """A summary line, as it was read."""
+    """A summary line, as it was read. `uuid` is its own, None where it has none or one that is another entry's."""
 
     value: Line
+    uuid: str | None
     at: PhysicalLine
     state: SummaryState
     text: str
@@ -149,7 +150,7 @@ class Chain:
     def _summary(self, of: Round, told: Told, *, late: bool) -> Summary:
         return Summary(
             session=self.session,
-            key=told.value.uuid or f"summary-{of.ordinal}",
+            key=told.uuid or f"summary-{of.ordinal}",
             round=of.id,
             state=told.state,
             text=told.text,

@@ -6,11 +6,25 @@ from typing import Any
 
 import msgspec
 
+from ledger.transcripts.formats import Fields, text_field
 from ledger.transcripts.texts import Call, Content, Piece, is_injected, result_text
 from schemas.records import Role
 
 NOTHING = msgspec.Raw(b"")
 """A field that is not there."""
+
+READ_TYPES = frozenset({"user", "assistant", "system", "attachment"})
+METADATA = frozenset(
+    {
+        "mode", "permission-mode", "last-prompt", "ai-title", "custom-title", "agent-name", "agent-color", "agent-setting",
+        "tag", "queue-operation", "worktree-state", "pr-link", "file-history-delta", "attribution-snapshot",
+        "content-replacement", "bridge-session", "cost-state", "continued-in", "summary", "file-history-snapshot",
+    }
+)  # fmt: skip
+"""Types of lines without a place in the conversation."""
+
+SYNTHETIC = "<synthetic>"
+"""The model of a message that the runtime wrote in the assistant's role."""
 
 
 class Usage(msgspec.Struct, gc=False):
@@ -190,3 +204,22 @@ def _attached_texts(field: Any, name: str = "content") -> list[str]:
         if isinstance(text, str):
             texts.append(text)
     return texts
+
+
+def model_of(value: Line | AgentLine) -> str:
+    """The model that wrote an entry, where one did."""
+    if value.type != "assistant" or value.message is None or value.message.model == SYNTHETIC:
+        return ""
+    return value.message.model or ""
+
+
+def claims(fields: Fields) -> bool:
+    """Is this a line of Claude Code's?"""
+    kind = text_field(fields, "type")
+    if kind is None or "payload" in fields:
+        return False
+    if "sessionId" in fields and ("uuid" in fields or kind in METADATA):
+        return True
+    if kind in READ_TYPES:
+        return "uuid" in fields and "parentUuid" in fields
+    return (kind == "summary" and "leafUuid" in fields) or (kind == "file-history-snapshot" and "messageId" in fields)

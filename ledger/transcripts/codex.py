@@ -116,7 +116,8 @@ class CodexReader(JsonlReader[Line]):
     def _entry(self, value: Line, at: PhysicalLine, out: list[Item]) -> None:
         kind, payload = value.type, value.payload
         if payload is None:
-            self._lines.report(at, "unexpected_shape")
+            if kind in READ_TYPES or not self._is_foreign(at):
+                self._lines.report(at, "unexpected_shape")
         elif kind == "response_item":
             take = self._items.get(payload.type or "")
             if take is not None:
@@ -134,7 +135,7 @@ class CodexReader(JsonlReader[Line]):
             self._session_meta(value, payload)
         elif kind == "turn_context":
             self._model = payload.model or self._model
-        elif payload.has_words():
+        elif payload.has_words() and not self._is_foreign(at):
             self._lines.report(at, "unknown_type")
 
     # --- sessions ------------------------------------------------------------------------------------------------------------

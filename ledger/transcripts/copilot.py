@@ -100,6 +100,8 @@ class CopilotReader(JsonlReader[Line]):
         self._entries += 1
         kind, data = value.type, value.data
         if kind not in READ_TYPES or value.ephemeral:
+            if "." not in kind:
+                self._is_foreign(at)
             return
         if data is None:
             self._lines.report(at, "unexpected_shape")

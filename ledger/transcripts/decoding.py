@@ -15,6 +15,8 @@ named with one of
     not_an_object              valid JSON, but no object
     unexpected_shape           an object whose fields have other types than this format's, or lack what they must hold
     unknown_type               an object of a type that no reader knows, with words in it
+    other_format               a line of another format than the one that the file begins with
+    out_of_order               here it shows that the lines are not in the order in which they were written; named once a file
     not_json                   anything else
 
 Two whole objects on one line are no fault, and neither is half a surrogate pair (writers cut strings inside a character): it is
@@ -115,13 +117,15 @@ class LineDecoder(Generic[T]):
     gather in `unread`, for the reader to take out.
 
     `matters(type, line)` says whether a line of that type holds anything the reader uses: another one with unforeseen fields is
-    no fault. `is_record(value)` says whether a value found behind a break is a record and not a part of one.
+    no fault, unless `is_foreign(line)` says that it is one of another format. `is_record(value)` says whether a value found
+    behind a break is a record and not a part of one.
     """
 
     def __init__(self, shape: type[T], matters: Matters, is_record: Callable[[T], bool]) -> None:
         self.decode = msgspec.json.Decoder(shape).decode
         self._matters = matters
         self._is_record = is_record
+        self.is_foreign: Callable[[bytes], bool] = lambda _: False
         self.waiting: list[PhysicalLine] = []
         self._waiting_bytes = 0
         self._tries = 0
@@ -180,6 +184,8 @@ class LineDecoder(Generic[T]):
         else:
             if not isinstance(kind, str) or self._matters(kind, line.data):
                 self.report(line, "unexpected_shape")
+            elif self.is_foreign(line.data):
+                self.report(line, "other_format")
 
     def _clean(self, line: PhysicalLine) -> T | None:
         """The one object of a line whose bytes need mending, with the fault reported unless nothing is lost by it."""

@@ -13,11 +13,11 @@ from typing import TypeVar
 import msgspec
 
 from ledger.transcripts.decoding import BLANK, DECODE_FAULTS, Matters, brackets
-from ledger.transcripts.jsonl import JsonlReader
+from ledger.transcripts.jsonl import JsonlReader, Stamped
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import Item
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Stamped)
 
 DOCUMENT_BYTES_MAX = 64 << 20
 """Largest document, in bytes: it is held while it is read. The same as the longest line of the other formats."""

@@ -46,6 +46,12 @@ class FileChanged(msgspec.Struct, frozen=True):
     lost: int
 
 
+class LastLine(msgspec.Struct, frozen=True):
+    """Following was stopped, and the file ends in a line without LF: whole, or still being written."""
+
+    line: PhysicalLine
+
+
 async def follow(
     path: str | os.PathLike[str],
     *,
@@ -53,8 +59,9 @@ async def follow(
     poll_seconds: float = POLL_SECONDS,
     stop: Callable[[], bool] = lambda: False,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> AsyncIterator[FollowedLines | FileChanged]:
-    """Yield what is in the file now, then what is added, until `stop()` says so at a quiet moment, or the file is gone.
+) -> AsyncIterator[FollowedLines | FileChanged | LastLine]:
+    """Yield what is in the file now, then what is added, until `stop()` says so at a quiet moment, or the file is gone. What
+    then stands behind the last LF comes last.
 
     Raises `UsageError` where the file cannot be opened at first.
     """
@@ -65,6 +72,8 @@ async def follow(
             found = await asyncio.to_thread(tail.step)
             if found is None:
                 if stop():
+                    if (last := tail.last_line()) is not None:
+                        yield LastLine(last)
                     return
                 await sleep(poll_seconds)
                 continue
@@ -129,8 +138,12 @@ class _Tail:
             return self._changed("replaced")
         return None
 
+    def last_line(self) -> PhysicalLine | None:
+        """What stands behind the last LF. Nothing is read after it."""
+        return self._splitter.finish()
+
     def _waiting(self) -> int:
-        last = self._splitter.finish()
+        last = self.last_line()
         return last.length if last else 0
 
     def _changed(self, change: Change) -> FileChanged:

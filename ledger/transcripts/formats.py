@@ -66,6 +66,20 @@ def text_field(fields: Fields, name: str) -> str | None:
         return None
 
 
+def claimed_by_another(known: Format, formats: Sequence[Format]) -> Callable[[bytes], bool]:
+    """Tells of a line whether a format other than `known` claims it."""
+    others = [one.claims_line for one in formats if one is not known and one.claims_line is not None]
+
+    def is_claimed(raw: bytes) -> bool:
+        try:
+            fields = _fields.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False
+        return any(claims(fields) for claims in others)
+
+    return is_claimed
+
+
 def _objects(lines: Iterable[PhysicalLine]) -> Iterator[Fields]:
     """The objects among the first readable lines."""
     for line in islice(lines, SAMPLE_LINES_MAX):

@@ -90,6 +90,8 @@ class Entry(msgspec.Struct, gc=False):
 
     info: Info | None = None
     parts: list[Part] | None = None
+    timestamp: str | None = None
+    """Not in this format: a message has its time in `info`."""
 
     def is_message(self) -> bool:
         """Is this a message, and not the document around it?"""

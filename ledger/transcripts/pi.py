@@ -105,6 +105,7 @@ class PiReader(JsonlReader[Line]):
         self._nodes: dict[str, _Node] = {}
         self._leaf: str | None = None
         self._before_round: set[str] = set()
+        self._awaited: set[str] = set()
 
     def _end(self, out: list[Item]) -> None:
         """Nothing waits: a compaction is one line."""
@@ -121,9 +122,11 @@ class PiReader(JsonlReader[Line]):
         if value.parentId != self._leaf and value.id is not None and value.id not in self._nodes:
             self._switch(items, value.parentId)
         if kind not in READ_TYPES:
-            if kind not in _METADATA and (value.message is not None or value.content or value.summary):
+            if kind in _METADATA or self._is_foreign(at):
+                pass
+            elif value.message is not None or value.content or value.summary:
                 self._lines.report(at, "unknown_type")
-            self._grow(value, None)
+            self._grow(value, None, at)
             return
         if kind == "compaction":
             self._compaction(items, value, at, out)
@@ -131,7 +134,7 @@ class PiReader(JsonlReader[Line]):
         pieces, model = self._pieces(value, at)
         self._check_calls(pieces, at)
         entry = items.add(self._native(value, place), pieces, at, out, place=place, stamp=value.timestamp, model=model)
-        self._grow(value, entry)
+        self._grow(value, entry, at)
         if value.message is not None and value.message.usage is not None:
             items.used(value.message.usage.window(), out)
 
@@ -182,9 +185,13 @@ class PiReader(JsonlReader[Line]):
 
     # --- the tree ------------------------------------------------------------------------------------------------------------
 
-    def _grow(self, value: Line, entry: Live | None, *, compaction: bool = False) -> None:
+    def _grow(self, value: Line, entry: Live | None, at: PhysicalLine, *, compaction: bool = False) -> None:
         """The entry is the leaf now. A copy of an entry that is there already moves nothing."""
         if value.id is not None and value.id not in self._nodes:
+            if value.id in self._awaited:
+                self._out_of_order(at)
+            if value.parentId not in {None, value.id} and value.parentId not in self._nodes:
+                self._awaited.add(value.parentId)
             self._nodes[value.id] = _Node(value.parentId, entry, compaction, value.firstKeptEntryId)
             self._leaf = value.id
 
@@ -235,7 +242,7 @@ class PiReader(JsonlReader[Line]):
             unseen=lambda entry: entry.native in unseen,
         )
         self._before_round = kept
-        self._grow(value, None, compaction=True)
+        self._grow(value, None, at, compaction=True)
 
     def _kept_from(self, first: str, live: list[Live]) -> set[str]:
         """The entries of the path from `first` on. It need not have words of its own."""

@@ -13,7 +13,8 @@ from ledger.transcripts.claude_code import FORMAT as CLAUDE_CODE
 from ledger.transcripts.codex import FORMAT as CODEX
 from ledger.transcripts.copilot import FORMAT as COPILOT
 from ledger.transcripts.files import open_regular
-from ledger.transcripts.formats import Format, Reader, UnsupportedTranscript, detect
+from ledger.transcripts.formats import Format, Reader, UnsupportedTranscript, claimed_by_another, detect
+from ledger.transcripts.jsonl import JsonlReader
 from ledger.transcripts.lines import LINE_BYTES_MAX, lines_of
 from ledger.transcripts.model import Item
 from ledger.transcripts.opencode import FORMAT as OPENCODE
@@ -26,6 +27,14 @@ FORMATS: tuple[Format, ...] = (CLAUDE_CODE, CODEX, PI, COPILOT, OPENHANDS, OPENC
 def format_of(raw: bytes) -> Format | None:
     """The format of a file that holds, or begins with, `raw`; None for an empty one and one that no reader knows."""
     return detect(BytesIO(raw), FORMATS)
+
+
+def reader_of(known: Format) -> Reader:
+    """A new reader, which names lines of the other formats when it meets them."""
+    reader = known.reader()
+    if isinstance(reader, JsonlReader):
+        reader.beware_of(claimed_by_another(known, FORMATS))
+    return reader
 
 
 def _end_of(reader: Reader) -> Iterator[Item]:
@@ -55,7 +64,7 @@ class Transcript:
 
     def items(self) -> Iterator[Item]:
         """Everything the file says, in order; at its end, whatever had waited."""
-        reader = self.format.reader()
+        reader = reader_of(self.format)
         return chain(reader.read(lines_of(self._file, self._limit)), _end_of(reader))
 
     def close(self) -> None:

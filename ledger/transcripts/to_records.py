@@ -366,7 +366,7 @@ def _fit_span(span: SpanRecorded) -> list[AnyRecord]:
     while rest.facts:
         number += 1
         empty = ManifestRecorded(
-            id=event_id("manifest.recorded", span.session, f"{span.span}#{number}"),
+            id=event_id("manifest.recorded", span.session, span.span, str(number)),
             scope=span.scope,
             session=span.session,
             agent=span.agent,
@@ -374,6 +374,7 @@ def _fit_span(span: SpanRecorded) -> list[AnyRecord]:
             time_ms=span.time_ms,
             span=span.span,
             manifest=msgspec.structs.replace(rest, facts=()),
+            occurrence=str(number),
         )
         part, rest = _take(rest, RECORD_BYTES_MAX - _size(empty))
         records.append(msgspec.structs.replace(empty, manifest=part))

@@ -102,7 +102,8 @@ def show_totals(answer: ForgottenAnswer) -> None:
         (f"session {answer.session_id}", "bold"),
         f": {count(answer.rounds, 'round')}, {count(answer.dropped_total, 'fact')} left the window: {listed(parts)}",
     )
-    say(short_path(answer.receipt.source_path), indent=2)
+    if answer.receipt.source_path:
+        say(short_path(answer.receipt.source_path), indent=2)
     for line in extra:
         say(line, indent=2)
     if answer.note:

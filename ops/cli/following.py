@@ -1,20 +1,24 @@
 """`ingest --follow`: live transcripts, folded as they grow, new findings printed as they are made.
 
-What was appended is durable at once; an interruption loses a half-written line at most, which the next run reads again.
+What was appended is durable at once. At an interruption a last line that is whole is taken without its line break; one that is
+half-written is named and left for the next run.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ledger.transcripts.follow import POLL_SECONDS, FileChanged, FollowedLines
+import msgspec
+
+from ledger.transcripts.follow import POLL_SECONDS, FileChanged, FollowedLines, LastLine
 from ledger.transcripts.follow import follow as followed
 from ledger.transcripts.formats import SAMPLE_BYTES, Reader
 from ledger.transcripts.lines import PhysicalLine
-from ledger.transcripts.reading import format_of
+from ledger.transcripts.reading import format_of, reader_of
 from ops.cli.alerting import AlertPrinter
 from ops.cli.exit import report
 from ops.cli.options import log_url
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
 
 RESCAN_SECONDS = 2.0
 """How often the named folders are looked through for new files: a session begins with a new one."""
+
+STOP_SECONDS = 2.0
+"""How long files may take to come to a quiet moment when following ends. What is unread then is read by the next run."""
 
 BATCH_RECORDS = 500
 
@@ -68,6 +75,7 @@ class _Watch:
         self._printer = AlertPrinter(json)
         self._tasks: dict[Path, asyncio.Task[None]] = {}
         self._one_at_a_time = asyncio.Lock()
+        self._stopped = asyncio.Event()
 
     async def run(self, paths: list[str]) -> None:
         """Follow what is there, and look for new files now and then."""
@@ -84,7 +92,10 @@ class _Watch:
                     raise error
 
     async def stop(self) -> None:
-        """End following; fold and print what is left, then the totals."""
+        """End following at the next quiet moment of each file; fold and print what is left, then the totals."""
+        self._stopped.set()
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=STOP_SECONDS)
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -95,15 +106,25 @@ class _Watch:
             total = self._job.total
             talk(f"{count(total.files, 'file')}, {count(total.added, 'new record')}, {count(total.rounds, 'round')}")
 
+    async def _nap(self, seconds: float) -> None:
+        """Wait, but not beyond the end of following."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopped.wait(), seconds)
+
     async def _file(self, path: Path, *, named: bool) -> None:
         one = _FollowedFile(path)
         answer: FileAnswer | None = None
-        async for found in followed(path, poll_seconds=POLL_SECONDS):
+        async for found in followed(path, poll_seconds=POLL_SECONDS, stop=self._stopped.is_set, sleep=self._nap):
             if isinstance(found, FileChanged):
                 lost = f", {found.lost} bytes of a half-written line with it" if found.lost else ""
                 talk(f"{short_path(str(path))} was {found.change}{lost}; reading it from its beginning")
                 one = _FollowedFile(path)
                 continue
+            if isinstance(found, LastLine):
+                if not _is_whole(found.line):
+                    talk(f"{short_path(str(path))}: {found.line.length} bytes of a half-written last line were left for later")
+                    return
+                found = FollowedLines((found.line,))  # noqa: PLW2901
             records = list(one.feed(found))
             if one.is_unsupported:
                 if named:
@@ -120,6 +141,15 @@ class _Watch:
         async with self._one_at_a_time:
             await self._job.fold()
             await self._printer.print_new(self._store, self._cursor)
+
+
+def _is_whole(line: PhysicalLine) -> bool:
+    """Does a line without LF hold all of its object?"""
+    try:
+        msgspec.json.decode(line.data, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 class _FollowedFile:
@@ -150,6 +180,6 @@ class _FollowedFile:
         raw = b"".join(line.data + b"\n" for line in self._waiting)
         known = format_of(raw)
         if known is not None:
-            return known.reader()
+            return reader_of(known)
         self.is_unsupported = len(raw) >= SAMPLE_BYTES
         return None

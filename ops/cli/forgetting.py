@@ -13,12 +13,13 @@ import typer
 
 from ledger.errors import LogMissing, UsageError
 from ops.cli.exit import FINE, UNKNOWN, VIOLATION, NothingToJudge, settle
-from ops.cli.options import Json, LogUrl, one_of
+from ops.cli.options import Json, Local, LogUrl, TokenFile, one_of
 from ops.cli.screen import print_json, say, talk
 from ops.cli.words import command
 from schemas.facts import FACT_CLASSES
 
 if TYPE_CHECKING:
+    from ops.asking import Wanted
     from ops.queries.forgotten import ForgottenAnswer
     from ops.store import Found, Reading
 
@@ -36,6 +37,9 @@ def forgotten(
     method: Annotated[str, typer.Option(help="ours, or seed: assistant text and word overlap, for comparison.")] = "ours",
     reveal: Annotated[bool, typer.Option("--reveal", help="Show masked secrets, read from the file on this machine.")] = False,
     log: LogUrl = None,
+    *,
+    local: Local = False,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> None:
     """What did this session forget? On a transcript it needs no log."""
@@ -44,36 +48,39 @@ def forgotten(
             f"one transcript or session at a time, {len(target)} were given",
             hint="For many: cledger ingest PATH..., then cledger sessions --compacted",
         )
+    if not target[0].strip():
+        raise UsageError("the name of the transcript or session is empty", hint="List sessions with: cledger sessions")
     one_of(method, METHODS, "--method")
     for cls in classes or ():
         one_of(cls, CLASSES, "--class")
     if Path(target[0]).is_dir():
         raise UsageError(f"{target[0]}: is a folder", hint="Name one transcript, or: cledger ingest FOLDER")
-    asyncio.run(_forgotten(target[0], round_, frozenset(classes or ()), limit, method, reveal, log, json))
+    from ops.asking import Wanted
+
+    wanted = Wanted(round=round_, classes=frozenset(classes or ()), limit=limit, method=method)
+    if _is_path(target[0]):
+        answers = asyncio.run(_of_file(target[0], wanted))
+    else:
+        answers = [asyncio.run(_of_session(target[0], wanted, log, local, token_file))]
+    for answer in answers:
+        if round_ is not None and answer.rounds and round_ > answer.rounds:
+            raise UsageError(f"--round {round_}: the session has {answer.rounds} rounds")
+        settle(_code(answer))
+        if reveal:
+            _reveal(answer)
+        if json:
+            print_json(answer)
+        else:
+            _show(answer, target[0], limit, filtered=bool(classes) or round_ is not None)
 
 
-async def _forgotten(
-    target: str, round_: int | None, classes: frozenset[str], limit: int, method: str, reveal: bool, log: str | None, json: bool
-) -> None:
-    from ops.queries.forgotten import forgotten as by_our_rules
-    from ops.queries.reveal import reveal as reveal_entry
-    from ops.queries.seed_method import forgotten_by_seed
+def _reveal(answer: ForgottenAnswer) -> None:
+    from ops.queries.reveal import reveal
 
-    ask = by_our_rules if method == "ours" else forgotten_by_seed
-    async with _sessions(target, log) as (reading, sessions):
-        for found in sessions:
-            if round_ is not None and found.session.rounds and round_ > found.session.rounds:
-                raise UsageError(f"--round {round_}: the session has {found.session.rounds} rounds")
-            answer = await ask(reading, found, round_=round_, classes=classes, limit=limit)
-            settle(_code(answer))
-            for entry in answer.forgotten if reveal else ():
-                why = reveal_entry(entry)
-                if why:
-                    talk(f"not revealed, line {entry.line}: {why}")
-            if json:
-                print_json(answer)
-            else:
-                _show(answer, target, limit, filtered=bool(classes) or round_ is not None)
+    for entry in answer.forgotten:
+        why = reveal(entry)
+        if why:
+            talk(f"not revealed, line {entry.line}: {why}")
 
 
 def _code(answer: ForgottenAnswer) -> int:
@@ -82,19 +89,20 @@ def _code(answer: ForgottenAnswer) -> int:
     return FINE if answer.note in _HELD else UNKNOWN
 
 
-@asynccontextmanager
-async def _sessions(target: str, log: str | None) -> AsyncIterator[tuple[Reading, list[Found]]]:
-    """The sessions that the target stands for, with a view to read them in."""
-    from ops.cli.reading import reading_of
+async def _of_file(path: str, wanted: Wanted) -> list[ForgottenAnswer]:
+    """What the sessions of a transcript forgot."""
+    from ops.asking import ask_of
 
-    if _is_path(target):
-        async with _scratch(target) as (reading, sessions):
-            yield reading, sessions
-        return
+    async with _scratch(path) as (reading, sessions):
+        return [await ask_of(reading, found, wanted) for found in sessions]
+
+
+async def _of_session(target: str, wanted: Wanted, log: str | None, local: bool, token_file: str | None) -> ForgottenAnswer:
+    """What a session of the log forgot."""
+    from ops.cli.reading import answer_of
+
     try:
-        async with reading_of(log) as reading:
-            found = reading.session(target)
-            yield reading, [found]
+        return await answer_of(log, lambda ask: ask.forgotten(target, wanted), local=local, token_file=token_file)
     except LogMissing as error:
         if os.sep not in target:
             raise

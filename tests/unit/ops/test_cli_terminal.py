@@ -114,6 +114,33 @@ def test_follow_prints_new_findings_and_ctrl_c_stores_everything_and_ends_with_1
     assert in_subprocess("forgotten", SESSION, "--json", data=tmp_path / "data").object["rounds"] == 1
 
 
+def appended(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "half-written"])
+def test_ctrl_c_takes_a_whole_last_line_without_its_break_and_names_a_half_written_one(
+    tmp_path: Path, following: tuple[Path, subprocess.Popen[str]], whole: bool
+) -> None:
+    """P1: nothing that was read is dropped in silence."""
+    live, process = following
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert "following" in process.stderr.readline()
+    rest = SAMPLE.read_bytes().split(b"\n")[40:61]
+    appended(live, b"\n".join(rest) if whole else b"\n".join(rest)[:-20])
+    while json.loads(process.stdout.readline())["kind"] != "fact_lost":
+        pass
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    assert ("bytes of a half-written last line were left" in err) is not whole
+    appended(live, b"\n" if whole else rest[-1][-20:] + b"\n")
+    again = in_subprocess("ingest", live, "--json", data=tmp_path / "data")
+    assert (again.object["added"] == 0) is whole
+
+
 def test_interrupt_of_a_follower_of_alerts_ends_with_130(tmp_path: Path) -> None:
     in_subprocess("ingest", SAMPLE, data=tmp_path / "data")
     process = _started(tmp_path / "data", "alerts", "--follow", "--json")

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from consumers.topics import DEAD_LETTERS, TABLE, Fleet, Seen, config_of, findings, plan
+from consumers.topics import TABLE, Fleet, Seen, config_of, findings, plan
 from ledger.errors import UsageError
 from ledger.kafka.envelope import wrap
 from ledger.kafka.identity import IDENTITY
 from ledger.kafka.writing import MESSAGE_BYTES_MAX
-from ledger.log import DECISIONS, EVENTS, HEADERS_BYTES_MAX, HEADERS_MAX, KEY_BYTES_MAX, TOPICS, VALUE_BYTES_MAX
+from ledger.log import DEAD_LETTERS, DECISIONS, EVENTS, HEADERS_BYTES_MAX, HEADERS_MAX, KEY_BYTES_MAX, TOPICS, VALUE_BYTES_MAX
 from ops.topics import servers_of
 from tests.support.cli import Cli
 

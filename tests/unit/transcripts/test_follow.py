@@ -9,11 +9,13 @@ import pytest
 
 from ledger.errors import UsageError
 from ledger.transcripts.claude_code import ClaudeCodeReader
-from ledger.transcripts.follow import FileChanged, FollowedLines, follow
+from ledger.transcripts.follow import FileChanged, FollowedLines, LastLine, follow
 from tests.unit.transcripts.builders import as_bytes, assistant, boundary, messages, rounds, summary, user
 
+Seen = FollowedLines | FileChanged | LastLine
 
-async def story(path: Path, *steps: Callable[[], object]) -> list[FollowedLines | FileChanged]:
+
+async def story(path: Path, *steps: Callable[[], object]) -> list[Seen]:
     """Everything that is seen while `steps` happen one after the other, each at a quiet moment."""
     left = list(steps)
 
@@ -23,11 +25,11 @@ async def story(path: Path, *steps: Callable[[], object]) -> list[FollowedLines 
     return [seen async for seen in follow(path, stop=lambda: not left, sleep=sleep)]
 
 
-def lines(seen: list[FollowedLines | FileChanged]) -> list[bytes]:
+def lines(seen: list[Seen]) -> list[bytes]:
     return [line.data for one in seen if isinstance(one, FollowedLines) for line in one.lines]
 
 
-def changes(seen: list[FollowedLines | FileChanged]) -> list[tuple[str, int]]:
+def changes(seen: list[Seen]) -> list[tuple[str, int]]:
     return [(one.change, one.lost) for one in seen if isinstance(one, FileChanged)]
 
 
@@ -42,6 +44,15 @@ async def test_follow_yields_lines_when_they_are_complete(tmp_path: Path) -> Non
     seen = await story(path, lambda: append(path, b":2"), lambda: append(path, b'}\n{"c":3}\n'))
     assert lines(seen) == [b'{"a":1}', b'{"b":2}', b'{"c":3}']
     assert [line.start for one in seen if isinstance(one, FollowedLines) for line in one.lines] == [0, 8, 16]
+
+
+async def test_follow_ends_with_what_stands_behind_the_last_line_break(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_bytes(b'{"a":1}\n{"b"')
+    seen = await story(path, lambda: append(path, b":2}"))
+    assert lines(seen) == [b'{"a":1}']
+    assert isinstance(seen[-1], LastLine)
+    assert (seen[-1].line.data, seen[-1].line.start, seen[-1].line.ended) == (b'{"b":2}', 8, False)
 
 
 async def test_follow_reports_a_file_cut_short_and_starts_over(tmp_path: Path) -> None:
