@@ -6,33 +6,34 @@ which. It is a cache: damage is noticed at open (P7), and it can be rebuilt from
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import lmdb
 import msgspec
 
 from consumers.stored_values import StoredValues
-from ledger.errors import IndexBusy, IndexDamaged, IntegrityError, LedgerError, LogMissing
+from ledger.errors import IndexDamaged, IntegrityError, LedgerError
+from ledger.evolve.requests import PENDING
 from ledger.faults import declare, fault_point
 from ledger.log import ALERTS, DECISIONS, LogIdentity
-from ledger.state import Draft, R, Rows, Table
+from ledger.state import REQUEST, TIMER, Draft, R, Rows, Table
+from ledger.state import TIMERS as TIMER_GROUP
 from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from schemas.ids import digest
 
-FORMAT = 2
+FORMAT = 3
 """Version of the row shapes and places. Another one in a file means: rebuild, for rows are a cache of the log."""
 
 HASH_BYTES = 16
 ROWS, PROGRESS, HASHES, LOCATORS = "rows", "progress", "hashes", "locators"
 SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS = "scopes", "scope_names", "outbox", "published", "repeats"
-PIECES = "pieces"
+PIECES, TIMERS, GRANTS = "pieces", "timers", "grants"
 _OFFSET, _CHAIN, _OUTBOX_NEXT, _DUPLICATES = b"offset_next", b"chain", b"outbox_next", b"duplicates"
 _OUTPUTS = {DECISIONS: b"decisions_next", ALERTS: b"alerts_next"}
 
@@ -40,7 +41,8 @@ KIND = FileKind(
     name="index",
     format=FORMAT,
     databases=tuple(
-        Database(name) for name in (ROWS, PROGRESS, HASHES, LOCATORS, SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS, PIECES)
+        Database(name)
+        for name in (ROWS, PROGRESS, HASHES, LOCATORS, SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS, PIECES, TIMERS, GRANTS)
     ),
     damaged=IndexDamaged,
     missing=IndexDamaged,
@@ -69,6 +71,8 @@ class Output(msgspec.Struct, frozen=True, array_like=True):
     output_seq: int
     source_offset: int
     value: bytes
+    status: str = ""
+    """Of a decision that is said again: what had become of its request by then."""
 
 
 def entry_hash(key: str, value: bytes) -> bytes:
@@ -213,7 +217,13 @@ class Batch:
         changes: list[tuple[bytes, Any]] = []
         for ordinal, draft in self._drafts.values():
             scope = ordinal.to_bytes(4, "big")
-            changes.extend((scope + table.place(key), row) for table, key, row in draft.changes())
+            for table, key, row in draft.changes():
+                changes.append((scope + table.place(key), row))
+                if table is TIMER:
+                    self._set(TIMERS, key[len(TIMER_GROUP) : len(TIMER_GROUP) + 8] + scope, b"" if row is not None else None)
+                elif table is REQUEST:
+                    waits = row is not None and row.status == PENDING
+                    self._set(GRANTS, scope + key, msgspec.msgpack.encode((row.session, row.request)) if waits else None)
         changes.sort(key=lambda change: change[0])
         for number, (full, row) in enumerate(changes, 1):
             if not number % TOUCHES:
@@ -226,6 +236,28 @@ class Batch:
         self._txn.put(_OFFSET, self.offset_next.to_bytes(8, "big"), db=progress)
         self._txn.put(_CHAIN, self.chain, db=progress)
         self._txn.put(_DUPLICATES, self.duplicates.to_bytes(8, "big"), db=progress)
+
+    def _set(self, part: str, key: bytes, value: bytes | None) -> None:
+        """Put or take out what stands across scopes, so that the owner finds it without going through all of them."""
+        if value is None:
+            self._txn.delete(key, db=self._db(part))
+        else:
+            self._txn.put(key, value, db=self._db(part))
+
+
+class Timer(NamedTuple):
+    """A scope has something due: facts whose validity ends then, in milliseconds since the epoch."""
+
+    scope: str
+    due_ms: int
+
+
+class PendingGrant(NamedTuple):
+    """A grant that was neither carried out nor withdrawn."""
+
+    scope: str
+    session: str
+    request: str
 
 
 class Snapshot:
@@ -249,6 +281,16 @@ class Snapshot:
         with self._txn.cursor(db=self._db(SCOPE_NAMES)) as cursor:
             names = [bytes(value).decode("utf-8", "surrogatepass") for _, value in cursor]
         return sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass"))
+
+    def scopes_after(self, ordinal: int, limit: int) -> list[tuple[int, str]]:
+        """The next scopes behind an ordinal, with theirs: ordinals rise in the order in which this index first saw them."""
+        found: list[tuple[int, str]] = []
+        with self._txn.cursor(db=self._db(SCOPE_NAMES)) as cursor:
+            more = cursor.set_range((ordinal + 1).to_bytes(4, "big"))
+            while more and len(found) < limit:
+                found.append((_number(cursor.key()), bytes(cursor.value()).decode("utf-8", "surrogatepass")))
+                more = cursor.next()
+        return found
 
     def locate(self, scope: str, key: bytes) -> int | None:
         """The offset of the record of a span or summary."""
@@ -289,6 +331,31 @@ class Snapshot:
                 if len(found) >= limit or max_bytes <= 0:
                     break
         return found
+
+    def timers(self, until_ms: int, limit: int = 1000) -> list[Timer]:
+        """What is due by a time, earliest first."""
+        found: list[Timer] = []
+        with self._txn.cursor(db=self._db(TIMERS)) as cursor:
+            for key, _ in cursor:
+                due_ms = _number(bytes(key[:8]))
+                if due_ms > until_ms or len(found) >= limit:
+                    break
+                found.append(Timer(self._scope_name(bytes(key[8:12])), due_ms))
+        return found
+
+    def grants(self, limit: int = 10_000) -> list[PendingGrant]:
+        """Grants that are pending, in no particular but always the same order."""
+        found: list[PendingGrant] = []
+        with self._txn.cursor(db=self._db(GRANTS)) as cursor:
+            for key, value in cursor:
+                if len(found) >= limit:
+                    break
+                session, request = msgspec.msgpack.decode(value, type=tuple[str, str])
+                found.append(PendingGrant(self._scope_name(bytes(key[:4])), session, request))
+        return found
+
+    def _scope_name(self, ordinal: bytes) -> str:
+        return bytes(self._txn.get(ordinal, db=self._db(SCOPE_NAMES)) or b"").decode("utf-8", "surrogatepass")
 
     def outputs_next(self, topic: str) -> int:
         """How far the output topic was read."""
@@ -416,28 +483,10 @@ def _note_on_record(txn: lmdb.Transaction[Any], file: LmdbFile, topic: str, offs
     txn.put(id_key, mark + copies.to_bytes(8, "big"), db=published)
 
 
+def read_progress(txn: lmdb.Transaction[Any], progress: lmdb._Database) -> tuple[int, bytes]:
+    """Next offset and chained hash, from the part that holds the position."""
+    return _number(txn.get(_OFFSET, db=progress)), bytes(txn.get(_CHAIN, db=progress) or b"\0" * HASH_BYTES)
+
+
 def _number(raw: bytes | memoryview | None) -> int:
     return int.from_bytes(raw, "big") if raw is not None else 0
-
-
-@contextmanager
-def folding(directory: Path, *, wait: bool) -> Iterator[None]:
-    """Sole right to fold the indexes under `directory`, held by one process of this machine at a time.
-
-    Raises `IndexBusy` if another has it and `wait` is false.
-    """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        handle = os.open(directory / "fold.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise LogMissing(f"{directory}: {error.strerror}") from error
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            raise IndexBusy(
-                f"{directory}: another process is folding this log", hint="The answer may lag; its gap is stated."
-            ) from None
-        yield
-    finally:
-        os.close(handle)

@@ -14,10 +14,7 @@ import msgspec
 
 from ledger.kafka.connection import REPLICATION
 from ledger.kafka.identity import IDENTITY, PARTITIONS, TOPIC_CONFIG
-from ledger.log import ALERTS, DECISIONS, EVENTS, TOPICS
-
-DEAD_LETTERS = f"{EVENTS}.dlq"
-"""Bytes that are no record, whole, as they came: what is wrong with them is in the `record.rejected` that names their hash."""
+from ledger.log import ALERTS, DEAD_LETTERS, DECISIONS, EVENTS, TOPICS
 
 DEAD_LETTERS_RETENTION_MS = 90 * 86_400_000
 """Longer than anybody takes to look, and finite: the decision that rejects them stays, and so do their bytes in the events

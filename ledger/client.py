@@ -1,4 +1,4 @@
-"""The Python API's connection: one log, one reader of decisions for any number of scopes, and a backend that decides and reads.
+"""The Python API's connection: one log, one reader of decisions for any number of scopes, and who decides and reads.
 
 It knows neither adapter nor index.
 """
@@ -11,23 +11,34 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ledger.errors import UsageError
-from ledger.log import DECISIONS, EVENTS, Log, NewEntry, partition_of
+from ledger.answers import Answer, Answers, Waiting
+from ledger.errors import LogUnavailable, UsageError
+from ledger.evolve.requests import WITHDRAWN
+from ledger.log import EVENTS, Log, NewEntry, partition_of
 from ledger.refusals import AnswerUnknown, QuotedEvidence
 from ledger.retrieval import Fetched, Retrieval
 from ledger.scope import Scope, made
-from schemas.codec import NotARecord, decode_decision, decode_record, encode
+from schemas.codec import NotARecord, decode_record, encode
 from schemas.decisions import (
     AnyDecision,
     Evidence,
 )
+from schemas.ids import Position
 from schemas.records import (
     AnyRecord,
     Claim,
     RequestWithdrawn,
 )
 
-POLL_S = 0.01
+Place = tuple[str, int | None, int | None]
+"""A span or summary, and a stretch of its text in code points, end exclusive; without bounds it stands for no words."""
+
+NUDGE_S = 0.05
+"""How long a client waits for the process that folds just now before it offers to fold itself."""
+
+
+def _withdrawal(record: AnyRecord, request: str, reason: str) -> RequestWithdrawn:
+    return made(RequestWithdrawn, record.scope, record.session, request=request, reason=reason)
 
 
 def _readable(record: AnyRecord) -> bytes:
@@ -35,42 +46,75 @@ def _readable(record: AnyRecord) -> bytes:
     try:
         data = encode(record)
         decode_record(data)
-    except (NotARecord, UnicodeEncodeError, OverflowError) as error:
+    except UnicodeEncodeError:
+        field = _field_with_half(msgspec.to_builtins(record))
+        raise UsageError(
+            f"{field} holds half of a surrogate pair, which no UTF-8 text can hold",
+            hint="Nothing was appended; write U+FFFD in its place, or decode the text as UTF-16 first.",
+        ) from None
+    except (NotARecord, OverflowError) as error:
         raise UsageError(
             f"the record holds what no record may hold: {error}", hint="Nothing was appended; mend the field."
         ) from None
     return data
 
 
+def _field_with_half(value: object, name: str = "") -> str:
+    """The path of the first text with half of a surrogate pair, as `spans[2].text`; empty if there is none."""
+    if isinstance(value, str):
+        return name if any("\ud800" <= char <= "\udfff" for char in value) else ""
+    if isinstance(value, dict):
+        parts = [(f"{name}.{key}" if name else str(key), item) for key, item in value.items()]
+    else:
+        parts = [(f"{name}[{at}]", item) for at, item in enumerate(value)] if isinstance(value, list | tuple) else []
+    return next((found for path, item in parts if (found := _field_with_half(item, path))), "")
+
+
 class Backend(Protocol):
     """Who decides and who reads: the fold of this process on an embedded log, workers on a fleet's."""
 
-    async def nudge(self) -> None:
-        """Something was appended; decide it if that is this process's job."""
+    @property
+    def decides(self) -> bool:
+        """Whether this process folds, so that what it appended is decided once `nudge` has returned true."""
         ...
 
-    async def recall(self, scope: str, session: str, fact: str, as_of: str) -> list[Any]:
-        """Answers about the facts that a text or id names."""
+    async def nudge(self) -> bool:
+        """Something was appended; decide it if that is this process's job. False if another process was at it just now, which
+        may end before it comes to what was appended: then `nudge` again.
+        """
         ...
 
-    async def quote(self, scope: str, carrier: str, start: int | None, end: int | None) -> str:
-        """Words of a span or summary."""
+    async def recall(self, scope: str, session: str, fact: str, as_of: str, after: int) -> list[Any]:
+        """Answers about the facts that a text or id names, from a view that holds every record below the offset `after` of the
+        scope's partition, or that says what it lacks.
+        """
         ...
 
-    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None) -> Fetched:
-        """What backs a claim, by the given path or by the ledger's own store."""
+    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
+        """The words at each place."""
+        ...
+
+    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None, after: int) -> Fetched:
+        """What backs a claim, by the given path or by the ledger's own store; `after` as for `recall`."""
+        ...
+
+    async def outcome(self, scope: str, session: str, request: str, after: int) -> Any:
+        """What became of a request; `after` as for `recall`."""
+        ...
+
+    async def rewrites(self, scope: str, span: str, role: str, text: str) -> bool:
+        """Is another role or text on record under this span id, as far as an index at hand knows? Asks nobody else."""
         ...
 
 
 class LedgerClient:
-    """One connection to a ledger. Handles of any number of scopes share one reader of decisions."""
+    """One connection to a ledger. Handles of any number of scopes share one reader of decisions for each partition."""
 
     def __init__(self, log: Log, backend: Backend) -> None:
         self._log = log
         self._backend = backend
-        self._offsets: dict[int, int] = {}
-        self._answers: dict[tuple[str, str], AnyDecision] = {}
-        self._reading = asyncio.Lock()
+        self._answers = Answers(log)
+        self._appended: dict[int, int] = {}
 
     def scope(self, scope: str, *, session: str | None = None, **opening: Any) -> Scope:
         """A handle for one session of a scope. `opening` are fields of `session.opened`, which count only if this opens the
@@ -83,69 +127,104 @@ class LedgerClient:
         """Append records; durable when it returns (L1). Raises `UsageError` for a field that no record may hold; then
         nothing is appended; `EntryTooLarge`, `LogUnavailable`.
         """
-        await self._log.append(EVENTS, [NewEntry(record.scope, _readable(record)) for record in records])
+        await self._append(records)
+
+    async def _append(self, records: Sequence[AnyRecord]) -> list[Position]:
+        positions = await self._log.append(EVENTS, [NewEntry(record.scope, _readable(record)) for record in records])
+        for at in positions:
+            self._appended[at.partition] = max(self._appended.get(at.partition, 0), at.offset + 1)
+        return positions
+
+    def _after(self, scope: str) -> int:
+        """What this client appended, as the offset behind it: an answer has to be from a view that holds all of it."""
+        return self._appended.get(partition_of(scope, self._log.identity.partitions), 0)
 
     async def ask(self, record: AnyRecord, request: str, timeout_s: float) -> AnyDecision:
         """Append a request and wait for its decision, found by the request id among decisions published from now on.
 
-        Raises `AnswerUnknown` after `timeout_s` seconds, having withdrawn the request first.
+        Raises `AnswerUnknown` after `timeout_s` seconds, having withdrawn the request first, and where the decision is that of
+        a request that was withdrawn before; `LogUnavailable` where the request could not be appended.
         """
-        partition = partition_of(record.scope, self._log.identity.partitions)
-        if partition not in self._offsets:
-            self._offsets[partition] = await self._log.end(DECISIONS, partition)
-        withdrawn = made(RequestWithdrawn, record.scope, record.session, request, request=request, reason="timeout")
-        await self.append([record])
+        waiting = await self._answers.expect(record.scope, record.session, request)
         try:
-            found = await self._answer(record, request, partition, timeout_s)
+            (at,) = await self._append([record])
+            waiting.asked_at(at.offset)
+            answer = await self._answer(waiting, timeout_s)
         except asyncio.CancelledError:
-            await asyncio.shield(self.append([msgspec.structs.replace(withdrawn, reason="cancelled")]))
+            await asyncio.shield(self.append([_withdrawal(record, request, "cancelled")]))
             raise
-        if found is not None:
-            return found
-        await self.append([withdrawn])
-        raise AnswerUnknown(
-            f"no decision on request {request} within {timeout_s:g} s; it was withdrawn",
-            hint="Keep the spans, and ask again under a new request id.",
-        )
+        finally:
+            self._answers.forget(waiting)
+        if answer is None:
+            raise await self._given_up(record, request, timeout_s)
+        if answer.status == WITHDRAWN:
+            raise AnswerUnknown(
+                f"request {request} was withdrawn before, so what was decided on it counts no more",
+                hint="Keep the spans, and ask again under a new request id.",
+            )
+        return answer.decision
 
-    async def _answer(self, record: AnyRecord, request: str, partition: int, timeout_s: float) -> AnyDecision | None:
-        deadline = asyncio.get_running_loop().time() + timeout_s
-        while True:
-            await self._backend.nudge()
-            await self._read_decisions(partition)
-            found = self._answers.pop((record.scope + "\0" + record.session, request), None)
-            if found is not None:
-                return found
-            if asyncio.get_running_loop().time() >= deadline:
-                return None
-            await asyncio.sleep(POLL_S)
+    async def _answer(self, waiting: Waiting, timeout_s: float) -> Answer | None:
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not await self._nudged():
+                    done, _ = await asyncio.wait([waiting.answer], timeout=NUDGE_S)
+                    if done:
+                        break
+                if self._backend.decides and not waiting.answer.done():
+                    await self._answers.look(waiting)
+                return await waiting.answer
+        except TimeoutError:
+            return waiting.answer.result() if waiting.answer.done() and not waiting.answer.cancelled() else None
 
-    async def _read_decisions(self, partition: int) -> None:
-        async with self._reading:
-            while entries := await self._log.read(DECISIONS, partition, self._offsets[partition]):
-                for entry in entries:
-                    if any(name == "request_id" for name, _ in entry.headers):
-                        decision = decode_decision(entry.value)
-                        self._answers[(decision.scope + "\0" + decision.session, decision.request_id)] = decision
-                self._offsets[partition] = entries[-1].position.offset + 1
+    async def _nudged(self) -> bool:
+        """A nudge that goes on when nobody waits for it any more: a fold is not left in the middle of a batch."""
+        folding = asyncio.ensure_future(self._backend.nudge())
+        folding.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+        return await asyncio.shield(folding)
+
+    async def _given_up(self, record: AnyRecord, request: str, timeout_s: float) -> AnswerUnknown:
+        """Withdraw the request; the error to raise."""
+        late = f"no decision on request {request} within {timeout_s:g} s"
+        try:
+            await self.append([_withdrawal(record, request, "timeout")])
+        except LogUnavailable as error:
+            return AnswerUnknown(
+                f"{late}, and it could not be withdrawn: {error.message}",
+                hint="Keep the spans. Once the log answers, ask again under the same request id, or withdraw it.",
+            )
+        return AnswerUnknown(f"{late}; it was withdrawn", hint="Keep the spans, and ask again under a new request id.")
+
+    async def outcome(self, scope: str, session: str, request: str) -> Any:
+        """What became of a request, by its id: see `ops.queries.requests.RequestAnswer`."""
+        return await self._backend.outcome(scope, session, request, self._after(scope))
+
+    async def rewrites(self, scope: str, span: str, role: str, text: str) -> bool:
+        """Is the span known here with another role or text? (I1)"""
+        return await self._backend.rewrites(scope, span, role, text)
 
     async def nudge(self) -> None:
         """Let what was appended be decided."""
         await self._backend.nudge()
 
+    async def close(self) -> None:
+        """Stop reading decisions; who still waits is cancelled, which withdraws its request."""
+        await self._answers.close()
+
     async def quoted(self, scope: str, summary: str, evidence: Iterable[Evidence]) -> tuple[QuotedEvidence, ...]:
         """Evidence with the words it points at."""
-        quoted = []
-        for item in evidence:
-            said = await self._backend.quote(scope, item.span, item.start, item.end)
-            instead = await self._backend.quote(scope, summary, item.summary_start, item.summary_end)
-            quoted.append(QuotedEvidence(item, said, instead))
-        return tuple(quoted)
+        items = list(evidence)
+        if not items:
+            return ()
+        said = [(item.span, item.start, item.end) for item in items]
+        instead = [(summary, item.summary_start, item.summary_end) for item in items]
+        words = await self._backend.quote(scope, [*said, *instead])
+        return tuple(map(QuotedEvidence, items, words, words[len(items) :]))
 
     async def recall(self, scope: str, session: str, fact: str, as_of: str) -> list[Any]:
         """See `Scope.recall`."""
-        return await self._backend.recall(scope, session, fact, as_of)
+        return await self._backend.recall(scope, session, fact, as_of, self._after(scope))
 
     async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None) -> Fetched:
         """See `Scope.gate`."""
-        return await self._backend.rehydrate(scope, session, claim, retrieval)
+        return await self._backend.rehydrate(scope, session, claim, retrieval, self._after(scope))

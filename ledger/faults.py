@@ -4,6 +4,7 @@ They are inert unless the environment variable `CLEDGER_FAULTS` names one before
 
     CLEDGER_FAULTS=log.append.before_commit:3           SIGKILL at the third hit
     CLEDGER_FAULTS=log.append.before_commit:3:error     OSError(EIO) at the third hit, once
+    CLEDGER_FAULTS=log.append.before_commit:3:hang      the thread that hits it the third time never goes on
 
 Several entries are separated by commas. Every point is declared where it is used, with what is true at that place; a test can
 therefore list them all and demand that each was hit. The pure core has no fault points: it touches nothing that can fail.
@@ -15,6 +16,7 @@ import errno
 import os
 import signal
 import threading
+import time
 
 from ledger.errors import UsageError
 
@@ -22,19 +24,20 @@ VARIABLE = "CLEDGER_FAULTS"
 ANNOUNCEMENT = "fault-point"
 """First word of the line written to stderr just before the process ends itself: `fault-point NAME NTH`."""
 
+ACTIONS = ("kill", "error", "hang")
 POINTS: dict[str, str] = {}
 """Every declared point with what is true when it is reached."""
 
 
 def _plan(text: str) -> dict[tuple[str, int], str]:
-    """`name:nth[:kill|error],…` as {(name, nth): action}. Raises `UsageError` for anything else."""
+    """`name:nth[:kill|error|hang],…` as {(name, nth): action}. Raises `UsageError` for anything else."""
     plan: dict[tuple[str, int], str] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, _, rest = part.partition(":")
         nth, _, action = rest.partition(":")
         action = action or "kill"
-        if not name or not (nth.isascii() and nth.isdecimal()) or int(nth) < 1 or action not in ("kill", "error"):
-            raise UsageError(f"{VARIABLE}: {part!r} is not NAME:NTH or NAME:NTH:kill or NAME:NTH:error, NTH from 1")
+        if not name or not (nth.isascii() and nth.isdecimal()) or int(nth) < 1 or action not in ACTIONS:
+            raise UsageError(f"{VARIABLE}: {part!r} is not NAME:NTH or NAME:NTH:{'|'.join(ACTIONS)}, NTH from 1")
         plan[name, int(nth)] = action
     return plan
 
@@ -75,9 +78,12 @@ def _reach(name: str) -> None:
     action = _planned.get((name, nth))
     if action == "error":
         raise OSError(errno.EIO, f"{ANNOUNCEMENT} {name} {nth}")
-    if action == "kill":
+    if action is not None:
         os.write(2, f"{ANNOUNCEMENT} {name} {nth}\n".encode())
+    if action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    while action == "hang":
+        time.sleep(3600)
 
 
 arm(os.environ.get(VARIABLE, ""))

@@ -21,6 +21,23 @@ class Waits(Protocol):
         ...
 
 
+@runtime_checkable
+class Reconnects(Protocol):
+    """A log behind connections that can break; while one is broken, what stands in the log may become something else."""
+
+    @property
+    def connections(self) -> int:
+        """How many were opened so far for reading."""
+        ...
+
+
+def connections_of(log: Log) -> int:
+    """How many connections a log has opened for reading; always 0 where there are none. Once it is more than before, what was
+    read last must be compared again (P8).
+    """
+    return log.connections if isinstance(log, Reconnects) else 0
+
+
 async def wait_for(log: Log, topic: str, partition: int, offset: int, timeout_s: float) -> bool:
     """True once the entry at `offset` is readable, False if it is not after `timeout_s` seconds.
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -35,6 +35,8 @@ EVENTS = "compaction.events"
 DECISIONS = "compaction.decisions"
 ALERTS = "compaction.alerts"
 TOPICS: tuple[str, ...] = (EVENTS, DECISIONS, ALERTS)
+DEAD_LETTERS = f"{EVENTS}.dlq"
+"""Beside the topics of the log, where there is one: bytes from the events that are no record, whole, as they came."""
 
 Header = tuple[str, bytes]
 
@@ -101,6 +103,17 @@ class Log(Protocol):
 
     async def close(self) -> None:
         """Release everything; calling it twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class TakesDeadLetters(Protocol):
+    """A log with a topic of dead letters. Copies may stand there several times; the topic tells nobody what is true."""
+
+    async def bury(self, entries: Sequence[NewEntry]) -> None:
+        """Append entries to the dead letters and wait until they are durable. Raises as `Log.append` does, and `LogMissing`
+        where there is no such topic.
+        """
         ...
 
 

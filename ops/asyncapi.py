@@ -10,11 +10,11 @@ from __future__ import annotations
 import inspect
 from typing import Any, get_args
 
-from consumers.topics import DEAD_LETTERS, TABLE, Topic, config_of
+from consumers.topics import TABLE, Topic, config_of
 from ledger.kafka.connection import REPLICATION
 from ledger.kafka.envelope import CONTENT_TYPE, NAMES, OPAQUE_CONTENT_TYPE, SPEC_VERSION
 from ledger.kafka.identity import IDENTITY, PARTITIONS
-from ledger.log import ALERTS, DECISIONS, EVENTS
+from ledger.log import ALERTS, DEAD_LETTERS, DECISIONS, EVENTS
 from schemas.alerts import AnyAlert
 from schemas.decisions import AnyDecision
 from schemas.records import AnyRecord

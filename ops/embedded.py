@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
-from ledger.client import LedgerClient
+from ledger.client import LedgerClient, Place
+from ledger.fold import is_other_span
 from ledger.retrieval import Fetched, Retrieval
 from ledger.scope import Scope
 from ops.queries.quotes import Quotes
-from ops.queries.recall import recall
+from ops.queries.recall import RecallAnswer, recall
+from ops.queries.requests import RequestAnswer, outcome
 from ops.retrieval.backing import rehydrate
 from ops.retrieval.own_store import OwnStore
 from ops.settings import Settings
-from ops.store import Store, open_store
+from ops.store import Reading, Store, open_store
+from ops.wiring import is_shared
 from schemas.records import Claim
 
 T = TypeVar("T")
@@ -29,40 +32,76 @@ class FoldingBackend:
         self._store = store
         self._folding = asyncio.Lock()
 
-    async def nudge(self) -> None:
+    decides = True
+
+    async def nudge(self) -> bool:
         """Fold what was appended; if another process is folding, it does so."""
         async with self._folding:
-            await self._store.fold("try")
+            return not await self._store.fold("try")
 
-    async def recall(self, scope: str, session: str, fact: str, as_of: str) -> list[Any]:
-        """Answers from a view that includes everything appended before the call."""
+    @asynccontextmanager
+    async def _reading(self) -> AsyncIterator[Reading]:
+        """A view that includes everything appended before the call, or states the gap."""
         async with self._folding:
             gap = await self._store.fold("try")
         with self._store.reading(gap) as reading:
-            return list(await recall(reading, reading.session(session, scope), fact, as_of))
+            yield reading
 
-    async def quote(self, scope: str, carrier: str, start: int | None, end: int | None) -> str:
-        """Words of a span or summary."""
+    async def recall(self, scope: str, session: str, fact: str, as_of: str, after: int) -> list[RecallAnswer]:
+        """See `ledger.client.Backend`."""
+        del after
+        async with self._reading() as reading:
+            return await recall(reading, reading.session(session, scope), fact, as_of)
+
+    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
+        """See `ledger.client.Backend`."""
         with self._store.reading() as reading:
-            return await Quotes(reading, scope).cut(carrier, start, end)
+            quotes = Quotes(reading, scope)
+            return [await quotes.cut(*place) for place in places]
 
-    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None) -> Fetched:
-        """What backs a claim, from a view that includes everything appended before the call."""
-        async with self._folding:
-            gap = await self._store.fold("try")
-        with self._store.reading(gap) as reading:
+    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None, after: int) -> Fetched:
+        """See `ledger.client.Backend`."""
+        del after
+        async with self._reading() as reading:
             found = reading.session(session, scope)
             return await rehydrate(found.rows, claim, retrieval or OwnStore(reading, found))
+
+    async def outcome(self, scope: str, session: str, request: str, after: int) -> RequestAnswer:
+        """See `ledger.client.Backend`."""
+        del after
+        async with self._reading() as reading:
+            return outcome(reading.session(session, scope), request, reading.gap)
+
+    async def rewrites(self, scope: str, span: str, role: str, text: str) -> bool:
+        """See `ledger.client.Backend`."""
+        with self._store.reading() as reading:
+            rows = reading.rows(scope)
+            return rows is not None and is_other_span(rows, span, role, text)
 
 
 @asynccontextmanager
 async def open_ledger(url: str | None = None) -> AsyncIterator[LedgerClient]:
-    """Open the ledger at `url` (default: `CLEDGER_LOG`, else the user's data directory), making the log if there is none.
+    """Open the ledger at `url` (default: `CLEDGER_LOG`, else the user's data directory). An embedded log that is not there is
+    made, one on Kafka is not: somebody has to choose its partition count.
 
+    On an embedded log this process decides what it appends. On Kafka workers decide, and whoever opens the log folds nothing
+    for a decision: its requests wait for a worker, and fail closed without one.
     Raises `UsageError` for a bad address, `LogUnavailable`, `LogDamaged`.
     """
-    async with open_store(url or Settings.from_environment().log_url, create=True) as store:
-        yield LedgerClient(store.log, FoldingBackend(store))
+    address = url or Settings.from_environment().log_url
+    if is_shared(address):
+        from ops.fleet import open_fleet_ledger  # an embedded log needs neither Kafka's client nor an HTTP client
+
+        async with open_fleet_ledger(address) as client:
+            yield client
+        return
+    async with open_store(address, create=True) as store:
+        await store.compare()  # a program may record for hours before it asks anything
+        client = LedgerClient(store.log, FoldingBackend(store))
+        try:
+            yield client
+        finally:
+            await client.close()
 
 
 class SyncScope:

@@ -326,7 +326,10 @@ async def ends_until(log: Log, until: str) -> dict[int, int]:
     partitions = range(log.identity.partitions)
     head, at, tail = until.rpartition("@")
     place = head.rpartition("/")[2] if at else ""
-    if tail.isascii() and tail.isdecimal() and (not at or (place.isascii() and place.isdecimal())):
+    if _is_number(tail) and (not at or _is_number(place)):
+        if at and int(place) not in partitions:
+            there = "partition 0" if len(partitions) == 1 else f"partitions 0 to {len(partitions) - 1}"
+            raise UsageError(f"--until {until}: there is no partition {int(place)}", hint=f"This log has {there}.")
         return {int(place): int(tail)} if at else dict.fromkeys(partitions, int(tail))
     limit_ms = parse_time_ms(until)
     ends: dict[int, int] = {}
@@ -341,6 +344,10 @@ async def ends_until(log: Log, until: str) -> dict[int, int]:
             if partition in ends:
                 break
     return ends
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20
 
 
 class _Time(msgspec.Struct):

@@ -19,13 +19,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     data: Path
     log_url: str
+    token_file: str = ""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """`CLEDGER_DATA` and `CLEDGER_LOG`, else the user's data directory and the embedded log below it."""
+        """`CLEDGER_DATA` and `CLEDGER_LOG`, else the user's data directory and the embedded log below it; `CLEDGER_TOKEN_FILE`
+        names the file with the token of the fleet's workers.
+        """
         env = os.environ if environment is None else environment
         data = Path(env.get("CLEDGER_DATA") or platformdirs.user_data_dir("cledger", appauthor=False))
-        return cls(data=data, log_url=env.get("CLEDGER_LOG") or f"lmdb:{data / 'log'}")
+        return cls(
+            data=data, log_url=env.get("CLEDGER_LOG") or f"lmdb:{data / 'log'}", token_file=env.get("CLEDGER_TOKEN_FILE", "")
+        )
 
 
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")

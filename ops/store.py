@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from consumers.carrier_index import CarrierIndex, Snapshot, folding
+from consumers.carrier_index import CarrierIndex, Snapshot
+from consumers.fold_lock import folding
 from consumers.partition import Partition
-from ledger.errors import IndexBusy, IndexDamaged, UsageError
+from ledger.errors import IndexBusy, IndexDamaged, LedgerError, UsageError
 from ledger.log import EVENTS, Log, partition_of
 from ledger.lookup import session_row
 from ledger.rows import SessionRow
@@ -36,25 +37,44 @@ class Found:
         self.session = session
 
 
-class Reading:
-    """One consistent view over all partitions, with the log at hand for quotes."""
+class NotInView(LedgerError):
+    """The scope lies in a partition that this view does not hold."""
 
-    def __init__(self, log: Log, snapshots: list[Snapshot], gap: int) -> None:
+    exit_code = 3
+
+
+class Reading:
+    """One consistent view over partitions of a log, all of them or some, with the log at hand for quotes."""
+
+    def __init__(self, log: Log, snapshots: Mapping[int, Snapshot], gap: int) -> None:
+        """`gap` counts records of these partitions that the view lacks."""
         self.log = log
         self.gap = gap
         self._snapshots = snapshots
 
+    @property
+    def partitions(self) -> list[int]:
+        """The partitions in this view, in order."""
+        return sorted(self._snapshots)
+
     def scopes(self) -> list[str]:
-        """Ids of all scopes, in order of their bytes."""
-        names = [name for snapshot in self._snapshots for name in snapshot.scopes()]
-        return sorted(names, key=lambda name: name.encode("utf-8", "surrogatepass"))
+        """Ids of all scopes in this view, in order of their bytes."""
+        names = [name for snapshot in self._snapshots.values() for name in snapshot.scopes()]
+        return sorted(names, key=in_order)
 
     def rows(self, scope: str) -> Rows | None:
-        """The rows of a scope."""
+        """The rows of a scope. Raises `NotInView`."""
         return self._snapshot(scope).scope(scope)
 
+    def holds(self, scope: str) -> bool:
+        """Does the scope lie in a partition of this view?"""
+        return partition_of(scope, self.log.identity.partitions) in self._snapshots
+
     def _snapshot(self, scope: str) -> Snapshot:
-        return self._snapshots[partition_of(scope, len(self._snapshots))]
+        number = partition_of(scope, self.log.identity.partitions)
+        if number not in self._snapshots:
+            raise NotInView(f"scope {scope!r} lies in partition {number}, which is not in this view")
+        return self._snapshots[number]
 
     def sessions(self) -> Iterator[Found]:
         """Every session, by scope and then by order of opening."""
@@ -73,47 +93,65 @@ class Reading:
         """A session by its id in a scope, or by an id or a prefix that only one session has. Raises `UsageError` if there is
         none, or several.
         """
-        rows = self.rows(scope) if scope else None
-        row = session_row(rows, name) if rows is not None else None
-        if rows is not None and row is not None:
-            return Found(scope, rows, row)
-        for guess in (name, name.partition("/")[0]):
-            rows = self.rows(guess)
-            row = session_row(rows, name) if rows is not None else None
-            if rows is not None and row is not None:
-                return Found(guess, rows, row)
+        for guess in (scope, *guesses(name)):
+            found = self.session_in(guess, name)
+            if found is not None:
+                return found
         near = [found for found in self.sessions() if found.session.id.startswith(name)] if name else []
-        exact = [found for found in near if found.session.id == name]
-        roots = [found for found in near if found.scope == found.session.id]
-        for choice in (exact, near, roots):
-            if len(choice) == 1:
-                return choice[0]
-        if near:
-            raise UsageError(f"{name!r} names {len(near)} sessions", hint="Give more of the id. List them: cledger sessions")
-        raise UsageError(f"no session {name!r} in this log", hint="List them with: cledger sessions")
+        return near[the_one(name, [(found.scope, found.session.id) for found in near])]
+
+    def session_in(self, scope: str, name: str) -> Found | None:
+        """The session of just this id in this scope."""
+        rows = self.rows(scope) if scope and self.holds(scope) else None
+        row = session_row(rows, name) if rows is not None else None
+        return Found(scope, rows, row) if rows is not None and row is not None else None
 
     async def record(self, scope: str, carrier: str) -> AnyRecord | None:
         """The record of a span or summary, read from the log."""
         offset = self._snapshot(scope).locate(scope, name_key(carrier))
         if offset is None:
             return None
-        entries = await self.log.read(EVENTS, partition_of(scope, len(self._snapshots)), offset, max_entries=1)
+        entries = await self.log.read(EVENTS, partition_of(scope, self.log.identity.partitions), offset, max_entries=1)
         return decode_record(entries[0].value) if entries else None
 
     def offsets(self) -> dict[int, int]:
         """For each partition the offset of the first record that is not in this view."""
-        return {number: snapshot.offset_next for number, snapshot in enumerate(self._snapshots)}
+        return {number: snapshot.offset_next for number, snapshot in self._snapshots.items()}
 
     def digest(self) -> str:
         """One hash over all scopes in order of their ids, the same on any machine and under any partition count (P2)."""
         return digest_of({scope: self._snapshot(scope).scope_digest(scope) for scope in self.scopes()})
 
 
+def in_order(name: str) -> bytes:
+    """The key by which scopes are put in order."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def guesses(session: str) -> tuple[str, str]:
+    """Scopes in which a session of this id lies most often: its own, and that of the root session of a sub-agent."""
+    return session, session.partition("/")[0]
+
+
+def the_one(name: str, near: Sequence[tuple[str, str]]) -> int:
+    """Which of these sessions, given as (scope, session), is meant by an id or the beginning of one: the only one of just this
+    id, else the only one, else the only root session. Raises `UsageError` if that is none.
+    """
+    exact = [at for at, (_, session) in enumerate(near) if session == name]
+    roots = [at for at, (scope, session) in enumerate(near) if scope == session]
+    for choice in (exact, range(len(near)), roots):
+        if len(choice) == 1:
+            return choice[0]
+    if near:
+        raise UsageError(f"{name!r} names {len(near)} sessions", hint="Give more of the id. List them: cledger sessions")
+    raise UsageError(f"no session {name!r} in this log", hint="List them with: cledger sessions")
+
+
 def digest_of(scopes: dict[str, bytes]) -> str:
     """The digest of a whole ledger from the digests of its scopes."""
     from schemas.ids import digest
 
-    ordered = sorted(scopes, key=lambda name: name.encode("utf-8", "surrogatepass"))
+    ordered = sorted(scopes, key=in_order)
     return digest("ledger", *(part for scope in ordered for part in (scope, scopes[scope])), size=32).hex()
 
 
@@ -151,6 +189,13 @@ class Store:
             await partition.catch_up(progress)
         return 0
 
+    async def compare(self) -> None:
+        """Does the log still end with, or go on behind, what was folded? (P1) Raises `LogDamaged` for one that was cut short,
+        replaced, or restored from an older copy.
+        """
+        for partition in self.partitions:
+            await partition.compare_last()
+
     async def gap(self) -> int:
         """Records that stand in the log and are not folded yet."""
         return sum([await partition.gap() for partition in self.partitions])
@@ -159,7 +204,7 @@ class Store:
     def reading(self, gap: int = 0) -> Iterator[Reading]:
         """A consistent view over what was folded."""
         with ExitStack() as stack:
-            snapshots = [stack.enter_context(partition.index.snapshot()) for partition in self.partitions]
+            snapshots = {each.number: stack.enter_context(each.index.snapshot()) for each in self.partitions}
             yield Reading(self.log, snapshots, gap)
 
     async def close(self) -> None:
@@ -171,8 +216,11 @@ class Store:
 
 
 @asynccontextmanager
-async def open_store(url: str, *, create: bool = False, notice: Notice = lambda _: None) -> AsyncIterator[Store]:
-    """The ledger at this address. A damaged index is rebuilt from the log and reported through `notice` (P7).
+async def open_store(
+    url: str, *, create: bool = False, notice: Notice = lambda _: None, scopes: Collection[str] | None = None
+) -> AsyncIterator[Store]:
+    """The ledger at this address. A damaged index is rebuilt from the log and reported through `notice` (P7). With
+    `scopes` only the partitions are opened, folded and read in which those lie.
 
     Raises as `open_log` does.
     """
@@ -181,7 +229,8 @@ async def open_store(url: str, *, create: bool = False, notice: Notice = lambda 
         return _open_or_rebuild(directory, log, number, notice)
 
     log = await open_log(url, create=create)
-    async with _opened(log, index_directory(url, log.identity), open_index, publish=not is_shared(url)) as store:
+    directory = index_directory(url, log.identity)
+    async with _opened(log, directory, open_index, publish=not is_shared(url), scopes=scopes) as store:
         yield store
 
 
@@ -202,12 +251,18 @@ async def open_standing(url: str) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def _opened(
-    log: Log, directory: Path, open_index: Callable[[Path, Log, int], CarrierIndex], *, publish: bool
+    log: Log,
+    directory: Path,
+    open_index: Callable[[Path, Log, int], CarrierIndex],
+    *,
+    publish: bool,
+    scopes: Collection[str] | None = None,
 ) -> AsyncIterator[Store]:
     partitions: list[Partition] = []
     store = Store(log, partitions, directory, publishes=publish)
     try:
-        for number in range(log.identity.partitions):
+        count = log.identity.partitions
+        for number in range(count) if scopes is None else sorted({partition_of(scope, count) for scope in scopes}):
             index = open_index(directory / f"p{number:03}", log, number)
             partitions.append(Partition(log, index, number, publish=publish, learn=True))
         yield store

@@ -12,10 +12,11 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError
 
-from consumers.topics import DEAD_LETTERS, TABLE, Finding, Planned, Seen, findings, plan, warnings_for
+from consumers.topics import TABLE, Finding, Planned, Seen, findings, plan, warnings_for
 from ledger.errors import LedgerError, LogMissing, LogUnavailable, UsageError
 from ledger.kafka.connection import TIMEOUT_S
 from ledger.kafka.identity import PARTITIONS
+from ledger.log import DEAD_LETTERS
 from ops.settings import KafkaSettings, parse_log_url
 from ops.wiring import create_kafka_log, open_log
 

@@ -214,7 +214,8 @@ async def _directory(url: str) -> Path:
 
 
 async def _rebuild(url: str, faults: list[str], notice: Notice) -> None:
-    from consumers.carrier_index import CarrierIndex, folding
+    from consumers.carrier_index import CarrierIndex
+    from consumers.fold_lock import folding
 
     directory = await _directory(url)
     notice(f"the index is damaged ({'; '.join(faults[:3])}); rebuilding it from the log")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from ledger.adapters.lmdb_log import LmdbLog
@@ -54,6 +54,17 @@ def _existing(address: LogAddress) -> Log:
 def is_shared(url: str) -> bool:
     """Is this a log that workers fold and publish for? Others fold it for themselves and publish nothing."""
     return parse_log_url(url).scheme == "kafka"
+
+
+def pace_of(url: str, log: Log) -> Callable[[], Awaitable[None]] | None:
+    """What a backfill waits for before it appends: the workers of a fleet's log; nobody on an embedded one."""
+    if not is_shared(url):
+        return None
+    from consumers.membership import committed_offsets
+    from ops.pacing import Pacer
+
+    kafka, servers, partitions = KafkaSettings.from_environment(), parse_log_url(url).target, log.identity.partitions
+    return Pacer(log, lambda: committed_offsets(servers, kafka.prefix, partitions, kafka.security())).wait
 
 
 def index_directory(url: str, identity: LogIdentity) -> Path:

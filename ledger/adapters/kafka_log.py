@@ -28,12 +28,22 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 
-from ledger.errors import LogClosed, LogDamaged, UsageError
+from ledger.errors import LogClosed, LogDamaged, LogMissing, UsageError
 from ledger.kafka.connection import EARLIEST, TIMEOUT_S, UNKNOWN_TOPIC, KafkaConnection, Security
 from ledger.kafka.identity import IDENTITY, PARTITIONS, Mark, compare, existing_mark, make_topics, read_mark, write_mark
 from ledger.kafka.reading import KafkaReader
 from ledger.kafka.writing import KafkaWriter
-from ledger.log import TOPICS, Entry, LogIdentity, NewEntry, check_entries, check_offset, check_place, partition_of
+from ledger.log import (
+    DEAD_LETTERS,
+    TOPICS,
+    Entry,
+    LogIdentity,
+    NewEntry,
+    check_entries,
+    check_offset,
+    check_place,
+    partition_of,
+)
 from schemas.ids import Position
 
 IDENTITY_CHECK_S = 5.0
@@ -124,6 +134,16 @@ class KafkaLog:
         """Which log this is."""
         return self._identity
 
+    @property
+    def connections(self) -> int:
+        """See `ledger.following.Reconnects`."""
+        return self._connection.opened
+
+    @property
+    def bytes_read(self) -> Mapping[str, int]:
+        """Bytes of records that this handle fetched, as they are stored, by topic: for measuring what reading costs."""
+        return self._reader.bytes_read
+
     async def append(self, topic: str, entries: Sequence[NewEntry]) -> list[Position]:
         """Append and wait until durable, see `ledger.log.Log`. A caller cancelled while it waits does not know the outcome.
 
@@ -138,6 +158,15 @@ class KafkaLog:
         self._under_way.add(work)
         work.add_done_callback(self._under_way.discard)
         return await asyncio.shield(work)
+
+    async def bury(self, entries: Sequence[NewEntry]) -> None:
+        """Append to the dead letters, see `ledger.log.TakesDeadLetters`."""
+        self._refuse_if_closed()
+        places = [partition_of(entry.key, self._identity.partitions) for entry in entries]
+        name = self.prefix + DEAD_LETTERS
+        if (await self._connection.learn([name]))[name].error == UNKNOWN_TOPIC:
+            raise LogMissing(f"{name}: there is no such topic", hint="Make it as `cledger topics plan` shows.")
+        await self._writer.append(DEAD_LETTERS, entries, places)
 
     async def _append(self, topic: str, entries: Sequence[NewEntry]) -> list[Position]:
         if time.monotonic() - self._checked_s > IDENTITY_CHECK_S:

@@ -192,8 +192,12 @@ class LmdbLog:
         self._refuse_if_closed()
         try:
             future = self._readers.submit(work, *args, **kwargs)
-        except RuntimeError:
-            raise LogClosed(f"{self._file.directory}: the log was closed") from None
+        except RuntimeError as error:
+            self._refuse_if_closed()
+            raise LogUnavailable(
+                f"{self._file.directory}: {error}",
+                hint="The system refuses memory or threads: raise the limit (ulimit -v, ulimit -u) and repeat it.",
+            ) from None
         return await asyncio.wrap_future(future)
 
     # In the writer thread.

@@ -54,6 +54,10 @@ class KafkaConnection:
         self.topics: dict[str, TopicSeen] = {}
         """The topics that were asked for by `learn`, as last seen."""
         self._client = AIOKafkaClient(bootstrap_servers=servers, request_timeout_ms=int(timeout_s * 1000), **self.security)
+        self.opened = 0
+        """Connections that fetches have gone over: a new one for a node and lane means that the one before it was lost."""
+
+        self._lanes: dict[tuple[int, int], object] = {}
         self._closed = False
 
     @classmethod
@@ -182,6 +186,10 @@ class KafkaConnection:
     async def fetch(self, node: int, wanted: list[Wanted], *, lane: int, max_wait_ms: int = 0, max_bytes: int) -> list[Fetched]:
         """One fetch from one node, one attempt. Calls of one `lane` share a connection, on which a broker answers in turn."""
         response = await self._client.send(node, FetchByIdRequest(wanted, max_wait_ms, max_bytes), group=lane)
+        connection = self._client._conns.get((node, lane))
+        if connection is not self._lanes.get((node, lane)):
+            self._lanes[node, lane] = connection
+            self.opened += 1
         if response.error:
             raise errors.for_code(response.error)
         return fetched_of(response)

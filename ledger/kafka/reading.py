@@ -7,6 +7,7 @@ brought beyond the entries that were asked for is kept, still packed, for the re
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
@@ -122,6 +123,8 @@ class KafkaReader:
         self._suspect = suspect
         self._kept: dict[tuple[str, int], _Fetch] = {}
         self._ends: dict[tuple[str, int], int] = {}
+        self.bytes_read: Counter[str] = Counter()
+        """Bytes of records that fetches brought, as they are stored, by topic."""
         self._watch = Watch(self)
 
     async def read(self, topic: str, partition: int, offset: int, max_entries: int, max_bytes: int) -> list[Entry]:
@@ -213,6 +216,7 @@ class KafkaReader:
         if answer.start > 0:
             raise self._cut(topic, answer.partition, answer.start)
         await self._compare_end(topic, answer.partition, answer.end)
+        self.bytes_read[topic] += len(answer.records)
         records = MemoryRecords(answer.records)
         return _Fetch(topic, answer.partition, offset, records) if records.has_next() else None
 

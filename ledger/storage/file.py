@@ -257,7 +257,7 @@ class LmdbFile:
             )
         if isinstance(error, lmdb.PanicError):
             return LogUnavailable(where, hint="A write to the disk failed earlier. Repair the disk, then start again.")
-        return LogUnavailable(where, hint=space_hint(self.directory))
+        return LogUnavailable(where, hint=space_hint(self.directory, error))
 
     def copy_to(self, target: Path) -> None:
         """A compacted, consistent copy as a store of its own in the new directory `target`, complete when it has its name.

@@ -108,7 +108,7 @@ def create_file(directory: Path, kind: FileKind, identity: FileIdentity) -> bool
             sync_directory(directory.parent)
             return True
     except (OSError, lmdb.Error) as error:
-        raise LogUnavailable(f"{directory}: no store can be made here: {error}", hint=space_hint(directory)) from error
+        raise LogUnavailable(f"{directory}: no store can be made here: {error}", hint=space_hint(directory, error)) from error
 
 
 def _write_draft(draft: Path, kind: FileKind, identity: bytes) -> None:
@@ -255,11 +255,16 @@ def restamp(directory: Path, kind: FileKind) -> None:
     (directory / LOCK).unlink(missing_ok=True)
 
 
-def space_hint(directory: Path) -> str:
+def space_hint(directory: Path, error: Exception | None = None) -> str:
     """LMDB calls a full disk an input/output error, so look at the space to say what it was."""
+    if getattr(error, "code", getattr(error, "errno", 0)) == errno.ENOMEM:
+        return f"The system refuses the address space: raise the limit (ulimit -v), or set {MAP_VARIABLE} to fewer MiB."
     place = next(place for place in (directory, *directory.parents) if place.exists())
     with suppress(OSError):
-        free = shutil.disk_usage(place).free
-        if free < DISK_FULL_BYTES:
-            return f"The disk is full ({free} bytes free at {place}). Nothing of this write is kept: make room and repeat it."
+        disk = shutil.disk_usage(place)
+        if not disk.total:
+            return f"{place} is no place for files: choose another one. Nothing of this write is kept."
+        if disk.free < DISK_FULL_BYTES:
+            full = f"The disk is full ({disk.free} bytes free at {place})."
+            return f"{full} Nothing of this write is kept: make room and repeat it."
     return "Nothing of this write is kept."

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ops.cli.options import Json, LogUrl, time_ms
+from ops.cli.options import Json, Local, LogUrl, TokenFile, log_url, time_ms
 from ops.cli.screen import one_line, print_json, say, talk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ops.fleet_answers import Workers
     from ops.queries.alerts import AlertAnswer, Cursor
     from ops.store import Store
 
@@ -30,22 +33,60 @@ def alerts(
     ] = None,
     session: Annotated[str | None, typer.Option("--session", metavar="S", help="Only this session's.")] = None,
     log: LogUrl = None,
+    local: Local = False,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> None:
     """Print the alert stream: for people one entry a group, with `--json` every alert."""
-    asyncio.run(_alerts(follow, time_ms(since), session, log, json))
+    asyncio.run(_alerts(AlertPrinter(json, time_ms(since), session), follow, log_url(log), local, token_file))
 
 
-async def _alerts(follow: bool, since_ms: int | None, session: str | None, log: str | None, json: bool) -> None:
+async def _alerts(printer: AlertPrinter, follow: bool, url: str, local: bool, token_file: str | None) -> None:
+    from ledger.errors import LogUnavailable
+    from ops.wiring import is_shared
+
+    if is_shared(url) and not local:
+        from ops.fleet_answers import fleet_at
+
+        async with fleet_at(url, token_file) as workers:
+            try:
+                await _of_workers(printer, workers, follow)
+            except LogUnavailable as error:
+                talk(f"{error.message}; folding here instead, which publishes nothing")
+            else:
+                return
+    await _here(printer, url, follow)
+
+
+async def _of_workers(printer: AlertPrinter, workers: Workers, follow: bool) -> None:
+    """The stream as the workers tell it. While it is followed, workers that are away for a moment are waited for."""
+    from ledger.errors import LogUnavailable
+
+    scope = ""
+    if printer.session is not None:
+        scope, printer.session = await workers.fleet.locate(printer.session)
+    printer.print(await workers.alerts(printer.since_ms, scope))
+    talk(f"answered by the workers{workers.gap_told()}")
+    if not printer.printed:
+        talk("no alerts")
+    while follow:
+        await asyncio.sleep(POLL_SECONDS)
+        try:
+            printer.print(await workers.alerts(printer.since_ms, scope))
+        except LogUnavailable as error:
+            talk(error.message)
+
+
+async def _here(printer: AlertPrinter, url: str, follow: bool) -> None:
+    """The stream as a fold in this process tells it."""
     from ops.cli.reading import caught_up, opened
     from ops.queries.alerts import Cursor
 
-    async with opened(log) as store:
+    async with opened(url) as store:
         await caught_up(store)
-        if session is not None:
+        if printer.session is not None:
             with store.reading() as reading:
-                session = reading.session(session).session.id
-        printer = AlertPrinter(json, since_ms, session)
+                printer.session = reading.session(printer.session).session.id
         cursor = Cursor()
         await printer.print_new(store, cursor)
         if not printer.printed:
@@ -61,8 +102,8 @@ class AlertPrinter:
 
     def __init__(self, json: bool, since_ms: int | None = None, session: str | None = None) -> None:
         self._json = json
-        self._since_ms = since_ms
-        self._session = session
+        self.since_ms = since_ms
+        self.session = session
         self._group = ""
         self._shown: dict[tuple[str, str, str], int] = {}
         self.printed = 0
@@ -72,15 +113,24 @@ class AlertPrinter:
         from ops.queries.alerts import stream
 
         with store.reading() as reading:
-            async for alert in stream(reading, cursor=cursor, since_ms=self._since_ms):
-                if self._session is not None and alert.session != self._session:
-                    continue
-                self.printed += 1
-                if self._json:
-                    print_json(alert)
-                else:
-                    self.show(alert)
+            async for alert in stream(reading, cursor=cursor, since_ms=self.since_ms):
+                self._print(alert)
         self._finish_group()
+
+    def print(self, alerts: Iterable[AlertAnswer]) -> None:
+        """Print these alerts."""
+        for alert in alerts:
+            self._print(alert)
+        self._finish_group()
+
+    def _print(self, alert: AlertAnswer) -> None:
+        if self.session is not None and alert.session != self.session:
+            return
+        self.printed += 1
+        if self._json:
+            print_json(alert)
+        else:
+            self.show(alert)
 
     def _finish_group(self) -> None:
         """Say how many of each kind were left out of the group that ends here."""

@@ -9,7 +9,7 @@ import typer
 
 from ledger.errors import UsageError
 from ops.cli.exit import FINE, UNKNOWN, VIOLATION, settle
-from ops.cli.options import FactText, Json, LogUrl, SessionName
+from ops.cli.options import FactText, Json, Local, LogUrl, SessionName, TokenFile
 from ops.cli.screen import listing, one_line, print_json, put, say, talk
 from ops.cli.words import place
 
@@ -33,18 +33,14 @@ AsOf = Annotated[str, typer.Option("--as-of", metavar="T", help="Was it valid th
 def sessions(
     compacted: Annotated[bool, typer.Option("--compacted", help="Only sessions that were compacted.")] = False,
     log: LogUrl = None,
+    local: Local = False,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> None:
     """List the sessions of the log."""
-    asyncio.run(_sessions(compacted, log, json))
+    from ops.cli.reading import answer_of
 
-
-async def _sessions(compacted: bool, log: str | None, json: bool) -> None:
-    from ops.cli.reading import reading_of
-    from ops.queries.overview import sessions as ask
-
-    async with reading_of(log) as reading:
-        answers = ask(reading, compacted=compacted)
+    answers = asyncio.run(answer_of(log, lambda ask: ask.sessions(compacted=compacted), local=local, token_file=token_file))
     if json:
         for answer in answers:
             print_json(answer)
@@ -64,21 +60,16 @@ async def _sessions(compacted: bool, log: str | None, json: bool) -> None:
 def status(
     session: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="Session id; default: all of them.")] = None,
     log: LogUrl = None,
+    local: Local = False,
+    token_file: TokenFile = None,
     json: Json = False,
 ) -> None:
     """Trust in a session, with reasons, and the figures that are watched."""
-    asyncio.run(_status(session, log, json))
+    from ops.cli.reading import answer_of
 
-
-async def _status(session: str | None, log: str | None, json: bool) -> None:
-    from ops.cli.reading import reading_of
-    from ops.queries.overview import status as ask
-
-    async with reading_of(log) as reading:
-        found = [reading.session(session)] if session is not None else list(reading.sessions())
-        if not found:
-            talk("no sessions yet: cledger ingest PATH...")
-        answers = [ask(reading, one) for one in found]
+    answers = asyncio.run(answer_of(log, lambda ask: ask.status(session), local=local, token_file=token_file))
+    if not answers:
+        talk("no sessions yet: cledger ingest PATH...")
     for answer in answers:
         settle(_TRUST_CODES[answer.trust])
     for answer in answers:
@@ -120,26 +111,28 @@ def _or(number: int | None) -> str:
     return f"{number:,}" if number is not None else "?"
 
 
-def recall(fact: FactText, session: SessionName, as_of: AsOf = "", log: LogUrl = None, json: Json = False) -> None:
+def recall(
+    fact: FactText,
+    session: SessionName,
+    as_of: AsOf = "",
+    log: LogUrl = None,
+    local: Local = False,
+    token_file: TokenFile = None,
+    json: Json = False,
+) -> None:
     """Does the session still hold this? One answer for each fact that the text names."""
-    asyncio.run(_recall(fact, session, as_of, log, json))
-
-
-async def _recall(fact: str, session: str, as_of: str, log: str | None, json: bool) -> None:
-    answers = await _answers(fact, session, as_of, log)
+    answers = _answers(fact, session, as_of, log, local, token_file)
     for answer in answers:
         settle(_ANSWER_CODES[answer.answer])
     for answer in answers:
         put(answer, json, _show_recall)
 
 
-async def _answers(fact: str, session: str, as_of: str, log: str | None) -> list[RecallAnswer]:
-    from ops.cli.reading import reading_of
-    from ops.queries.recall import recall as ask
+def _answers(fact: str, session: str, as_of: str, log: str | None, local: bool, token_file: str | None) -> list[RecallAnswer]:
+    from ops.cli.reading import answer_of
 
     _check_as_of(as_of)
-    async with reading_of(log) as reading:
-        return await ask(reading, reading.session(session), fact, as_of)
+    return asyncio.run(answer_of(log, lambda ask: ask.recall(session, fact, as_of), local=local, token_file=token_file))
 
 
 def _check_as_of(as_of: str) -> None:
@@ -179,35 +172,41 @@ def _carrier_line(carrier: CarrierAnswer) -> str:
     return f"{carrier.id} ({kind}, {carrier.where}, {carrier.stands}{tags})"
 
 
-def carriers(fact: FactText, session: SessionName, log: LogUrl = None, json: Json = False) -> None:
+def carriers(
+    fact: FactText,
+    session: SessionName,
+    log: LogUrl = None,
+    local: Local = False,
+    token_file: TokenFile = None,
+    json: Json = False,
+) -> None:
     """List what still carries this fact."""
-    asyncio.run(_carriers(fact, session, log, json))
+    from ops.queries.recall import carriers_answer
 
-
-async def _carriers(fact: str, session: str, log: str | None, json: bool) -> None:
-    answers = await _answers(fact, session, "", log)
+    answers = _answers(fact, session, "", log, local, token_file)
     for answer in answers:
         settle(_ANSWER_CODES[answer.answer])
     for answer in answers:
         if json:
-            print_json({"fact": answer.fact, "answer": answer.answer, "carriers": answer.carriers, "reason": answer.reason})
+            print_json(carriers_answer(answer))
             continue
         _show_answer(answer)
         for carrier in answer.carriers:
             say("- ", _carrier_line(carrier), indent=2)
 
 
-def explain(fact: FactText, session: SessionName, log: LogUrl = None, json: Json = False) -> None:
+def explain(
+    fact: FactText,
+    session: SessionName,
+    log: LogUrl = None,
+    local: Local = False,
+    token_file: TokenFile = None,
+    json: Json = False,
+) -> None:
     """Tell the life of a fact: first seen, carried, lost or turned at round n, stated again, dropped on purpose."""
-    asyncio.run(_explain(fact, session, log, json))
+    from ops.cli.reading import answer_of
 
-
-async def _explain(fact: str, session: str, log: str | None, json: bool) -> None:
-    from ops.cli.reading import reading_of
-    from ops.queries.recall import explain as ask
-
-    async with reading_of(log) as reading:
-        answers = await ask(reading, reading.session(session), fact)
+    answers = asyncio.run(answer_of(log, lambda ask: ask.explain(session, fact), local=local, token_file=token_file))
     for answer in answers:
         settle(FINE if answer.steps else UNKNOWN)
     for answer in answers:

@@ -95,6 +95,12 @@ def faults_handled() -> Iterator[None]:
         settle(UNAVAILABLE)
     except OSError as error:
         _on_os_error(error)
+    except RuntimeError as error:
+        if "start new thread" in str(error):
+            complain(f"out of memory or threads: {error}", "Raise the limit (ulimit -v, ulimit -u) and repeat it.")
+            settle(UNAVAILABLE)
+        else:
+            _on_internal_error(error)
     except Exception as error:  # noqa: BLE001 - the last resort of the whole command: a message instead of a traceback
         _on_internal_error(error)
 

@@ -124,11 +124,12 @@ class _Work:
         from ops.cli.reading import caught_up, opened
         from ops.ingest import Ingest
         from ops.queries.alerts import end_of
+        from ops.wiring import pace_of
 
         self.store = await self._stack.enter_async_context(opened(self._log, create=True))
         await caught_up(self.store)
         self.cursor = await end_of(self.store.log)
-        self.job = Ingest(self.store)
+        self.job = Ingest(self.store, pace_of(log_url(self._log), self.store.log))
         return self.job
 
 

@@ -24,6 +24,7 @@ from ops.cli import (
     inspecting,
     rehearsing,
     topics,
+    working,
     writing,
 )
 
@@ -79,6 +80,7 @@ for _command in (
     desk.record,
     rehearsing.rehearse,
     doctoring.doctor,
+    working.worker,
 ):
     app.command()(_command)
 app.add_typer(desk.policy_app, name="policy")

@@ -15,6 +15,11 @@ LogUrl = Annotated[
         "--log", metavar="URL", help="The log: lmdb:DIR or kafka://HOST:PORT[,…]. Default: CLEDGER_LOG, else the user's data."
     ),
 ]
+Local = Annotated[bool, typer.Option("--local", help="Fold here, and ask no worker of a log on Kafka.")]
+TokenFile = Annotated[
+    str | None,
+    typer.Option("--token-file", metavar="FILE", help="The token that workers ask for. Default: CLEDGER_TOKEN_FILE."),
+]
 SessionName = Annotated[str, typer.Option("--session", metavar="S", help="Session id, or the beginning of one.")]
 FactText = Annotated[str, typer.Argument(metavar="FACT", help="A fact id, or words that state the fact.")]
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Transcript files, or folders with some.")]

@@ -16,6 +16,7 @@ import msgspec
 from ledger.facts import RULES_VERSION, extract
 from ledger.log import EVENTS, NewEntry
 from ledger.masking import mask
+from ledger.scope import made
 from ops.evidence.chance import seeded
 from ops.evidence.compactor import Line, compacted, text_of
 from ops.evidence.generator import Turn
@@ -24,7 +25,6 @@ from ops.queries.overview import lost_now, trust_of
 from ops.store import Store
 from schemas.codec import encode
 from schemas.facts import Manifest
-from schemas.ids import event_id
 from schemas.records import (
     AnyRecord,
     ManifestRecorded,
@@ -114,8 +114,8 @@ def _spoken(turn: Turn, *, late: bool) -> Spoken:
     text = mask(turn.text)
     manifest = extract(text, turn.role, scope_key=SCOPE)
     name = f"{SCOPE}:t{turn.number}"
-    record = SpanRecorded(
-        id=event_id("span.recorded", SCOPE, name), scope=SCOPE, session=SCOPE, span=name, role=turn.role,
+    record = made(
+        SpanRecorded, SCOPE, SCOPE, span=name, role=turn.role,
         turns=(turn.number, turn.number), text=PlainText(text), manifest=None if late else manifest, tokens=turn.tokens,
         actions=(turn.writes,) if turn.writes else (),
     )  # fmt: skip
@@ -211,10 +211,7 @@ class Run:
     def _measured_rate(self, rate: Fraction) -> RetrievalMeasured:
         number = self.tally.passes
         text = f"{rate.numerator * 1000 // rate.denominator / 1000:.3f}"
-        return RetrievalMeasured(
-            id=event_id("retrieval.measured", SCOPE, str(number)), scope=SCOPE, session=SCOPE, pass_=number, hit_rate=text,
-            occurrence=str(number),
-        )  # fmt: skip
+        return made(RetrievalMeasured, SCOPE, SCOPE, pass_=number, hit_rate=text, occurrence=str(number))
 
     async def put(self, *records: AnyRecord) -> None:
         """Add records behind those that wait, and fold all of them."""
@@ -240,8 +237,8 @@ class Run:
         """The record of a pass's summary."""
         number = self.tally.passes
         text = mask(text_of(lines))
-        return SummaryRecorded(
-            id=event_id("summary.recorded", SCOPE, f"s{number}"), scope=SCOPE, session=SCOPE, summary=f"s{number}",
+        return made(
+            SummaryRecorded, SCOPE, SCOPE, summary=f"s{number}",
             round=f"r{number}", generation=number, covers=ranges(leaving),
             covers_summaries=(f"s{number - 1}",) if number > 1 else (), text=PlainText(text),
             manifest=extract(text, "assistant", scope_key=SCOPE), tokens=len(text) // 4,
@@ -265,18 +262,15 @@ class Run:
 
 
 def _opening(keeps: str) -> SessionOpened:
-    return SessionOpened(
-        id=event_id("session.opened", SCOPE, SCOPE), scope=SCOPE, session=SCOPE, runtime="generated", store=keeps,
+    return made(
+        SessionOpened, SCOPE, SCOPE, runtime="generated", store=keeps,
         rules_version=RULES_VERSION, window_budget=WINDOW_TOKENS,
     )  # fmt: skip
 
 
 def _measured(one: Spoken) -> ManifestRecorded:
     assert one.late is not None
-    span = one.record.span
-    return ManifestRecorded(
-        id=event_id("manifest.recorded", SCOPE, span), scope=SCOPE, session=SCOPE, span=span, manifest=one.late
-    )  # fmt: skip
+    return made(ManifestRecorded, SCOPE, SCOPE, span=one.record.span, manifest=one.late)
 
 
 def ranges(spans: Sequence[Spoken]) -> tuple[SpanRange, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+import msgspec
+
 from ops.evidence import longrun
 from ops.evidence.because import counted, key_of
 from ops.evidence.longrun import Tally
@@ -36,7 +38,18 @@ def percent(part: int | Fraction, whole: int | Fraction = 1, *, signed: bool = F
     return f"{sign}{abs(tenths) // 10}.{abs(tenths) % 10} %"
 
 
-def long_session(without: Tally, with_: Tally) -> str:
+class Table(msgspec.Struct, frozen=True):
+    """Figures as they are printed, with a row of headings."""
+
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+    def text(self) -> str:
+        """As Markdown."""
+        return table(self.head, self.rows)
+
+
+def session_figures(without: Tally, with_: Tally) -> Table:
     """The long session with and without the rules."""
 
     def row(what: str, value: Sequence[str], said: str) -> tuple[str, ...]:
@@ -77,6 +90,11 @@ def long_session(without: Tally, with_: Tally) -> str:
         row("actions that rested on a wrong answer", [str(one.acted_on_wrong) for one in both], "none (seed 5)"),
         row("trust at the end", [one.trust for one in both], ""),
     ]
+    return Table(("figure", "rules off", "rules on", "the sources' figure"), rows)
+
+
+def long_session(without: Tally, with_: Tally) -> str:
+    """The long session with and without the rules, and what the figures do not say."""
     notes = [
         (
             f"{without.turns:,} turns. Window {longrun.WINDOW_TOKENS:,} tokens, compacted at {percent(longrun.WATERMARK)}; "
@@ -92,11 +110,11 @@ def long_session(without: Tally, with_: Tally) -> str:
     if with_.denied:
         kinds = ", ".join(f"{count} {reason}" for reason, count in sorted(with_.denials.items()))
         notes.append(f"Denied: {kinds}. In this session no statement contradicts another, so each of them is a false alarm.")
-    head = ("figure", "rules off", "rules on", "the sources' figure")
-    return "\n\n".join(["## One long session, with the rules and without", table(head, rows), *notes])
+    figures = session_figures(without, with_).text()
+    return "\n\n".join(["## One long session, with the rules and without", figures, *notes])
 
 
-def seed_table(found: Judged) -> str:
+def seed_figures(found: Judged) -> Table:
     """The fourth source's table, over all rounds at hand."""
     rounds = found.rounds
     ours = _sum(one.ours for one in rounds)
@@ -124,6 +142,13 @@ def seed_table(found: Judged) -> str:
         "ours: kept",
         "rate",
     )
+    return Table(head, rows)
+
+
+def seed_table(found: Judged) -> str:
+    """The fourth source's table, what it leaves out, and the same by class and by round."""
+    rounds = found.rounds
+    ours = _sum(one.ours for one in rounds)
     sentences = Counted()
     for one in rounds:
         sentences.add(one.sentences)
@@ -136,7 +161,7 @@ def seed_table(found: Judged) -> str:
         [
             "## What real rounds keep: the fourth source's table",
             f"{found.files} files, {len(rounds)} rounds with a summary that can be read, {found.unread} without.",
-            table(head, rows),
+            seed_figures(found).text(),
             (
                 f"Distinct sentences: {sentences.dropped} in, {sentences.stated} out, {sentences.survived} of those that went "
                 "in have a look-alike among those that came out; the source counted 402 in and 28 out. *In → out* divides two "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ledger.facts import extract
 from ledger.log import DECISIONS
+from ledger.scope import made
 from ops.evidence.compactor import STORE_MINUTES, CarelessStore, Line, text_of
 from ops.evidence.longrun import KEPT_TURNS, SCOPE, Run, Spoken, ranges
 from ops.evidence.world import Planted
@@ -11,7 +12,6 @@ from ops.queries.recall import recall
 from ops.store import Store
 from schemas.codec import decode_decision
 from schemas.decisions import ActionAllowed, ActionDenied, AnyDecision, CompactionGranted, EvictionGranted, EvictionRefused
-from schemas.ids import event_id
 from schemas.records import (
     ActionProposed,
     Candidate,
@@ -38,8 +38,8 @@ class WithoutRules(Run):
         number = self.tally.passes
         await self.put(
             self.summary_record(lines, leaving),
-            CompactionObserved(
-                id=event_id("compaction.observed", SCOPE, f"r{number}"), scope=SCOPE, session=SCOPE, round=f"r{number}",
+            made(
+                CompactionObserved, SCOPE, SCOPE, round=f"r{number}",
                 ordinal=number, turn=leaving[-1].turn.number, trigger="auto", summary=f"s{number}", summarised=ranges(leaving),
                 kept=ranges(self.window[-KEPT_TURNS:]),
             ),
@@ -112,21 +112,16 @@ class WithRules(Run):
         candidates = tuple(Candidate(span=one.record.span, tokens=one.turn.tokens) for one in leaving)
         await self.put(
             summary,
-            CompactionRequested(
-                id=event_id("compaction.requested", SCOPE, request), scope=SCOPE, session=SCOPE, request=request,
-                summary=summary.summary, evictions=candidates, mode="prefer",
+            made(
+                CompactionRequested, SCOPE, SCOPE, request=request, summary=summary.summary, evictions=candidates,
+                mode="prefer",
             ),
         )  # fmt: skip
         grant = (await self.decided()).get(request)
         if not isinstance(grant, CompactionGranted):
             self.tally.passes_refused += 1
             return []
-        await self.put(
-            CompactionApplied(
-                id=event_id("compaction.applied", SCOPE, request), scope=SCOPE, session=SCOPE, request=request,
-                summary_sha256=grant.summary_sha256,
-            )
-        )  # fmt: skip
+        await self.put(made(CompactionApplied, SCOPE, SCOPE, request=request, summary_sha256=grant.summary_sha256))
         self.lines = lines
         self._summary_bytes += len(text_of(lines).encode())
         evicted = frozenset(grant.evict)
@@ -153,12 +148,10 @@ class WithRules(Run):
     async def _evict(self, spans: tuple[str, ...], request: str) -> AnyDecision | None:
         if not spans:
             return None
-        asked = event_id("eviction.requested", SCOPE, request)
-        await self.put(EvictionRequested(id=asked, scope=SCOPE, session=SCOPE, request=request, spans=spans, reason="ttl"))
+        await self.put(made(EvictionRequested, SCOPE, SCOPE, request=request, spans=spans, reason="ttl"))
         decision = (await self.decided()).get(request)
         if isinstance(decision, EvictionGranted):
-            done = event_id("eviction.applied", SCOPE, request)
-            await self.put(EvictionApplied(id=done, scope=SCOPE, session=SCOPE, request=request))
+            await self.put(made(EvictionApplied, SCOPE, SCOPE, request=request))
         return decision
 
     async def answer(self, planted: Planted) -> str:
@@ -184,9 +177,8 @@ class WithRules(Run):
         )  # fmt: skip
         self._acts.append(request)
         self.waiting.append(
-            ActionProposed(
-                id=event_id("action.proposed", SCOPE, request), scope=SCOPE, session=SCOPE, request=request,
-                name=one.turn.writes, claims=(fetched,),
+            made(
+                ActionProposed, SCOPE, SCOPE, request=request, name=one.turn.writes, claims=(fetched,),
             )
         )  # fmt: skip
 

@@ -243,6 +243,7 @@ class Cluster:
             "transaction.state.log.min.isr": in_sync,
             "transaction.state.log.num.partitions": 1,
             "group.initial.rebalance.delay.ms": 0,
+            "group.min.session.timeout.ms": 500,
             "log.retention.ms": -1,
             "num.network.threads": 2,
             "num.io.threads": 4,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ledger.lookup import span_row, summary_row
 from ledger.retrieval import Fetched, Retrieval
 from ledger.rows import SummaryRow
@@ -13,21 +15,43 @@ COVERED_SPANS_MAX = 50
 """Covered spans that are tried for one claim: a summary of more is looked up by key or not at all."""
 
 
+class Backing(msgspec.Struct, frozen=True):
+    """The keys to try for a claim, in order, and the answer where none of them gives more."""
+
+    keys: tuple[str, ...]
+    otherwise: Fetched
+
+
 async def rehydrate(rows: Rows, claim: Claim, retrieval: Retrieval) -> Fetched:
-    """The raw span behind a claim. A claim by key is fetched by it. A claim by summary is fetched by the summary's keys, as far
-    as they can be derived from its text, and those stand for the spans it covers; one without keys by what it covers.
+    """The raw span behind a claim, as `backing_of` and `fetch_first` find it."""
+    return await fetch_first(backing_of(rows, claim), retrieval)
+
+
+def backing_of(rows: Rows, claim: Claim) -> Backing:
+    """Where to look. A claim by key is fetched by it. A claim by summary is fetched by the summary's keys, as far as they can
+    be derived from its text, and those stand for the spans it covers; one without keys by what it covers.
     """
     if claim.summary is None:
         if claim.key is None:
-            return Fetched(status="absent", key="", detail="the claim names neither a key nor a summary")
-        return await retrieval.fetch(claim.key)
+            return _nowhere("", "the claim names neither a key nor a summary")
+        return Backing((claim.key,), Fetched(status="absent", key=claim.key))
     summary = summary_row(rows, claim.summary)
     if summary is None:
-        return Fetched(status="absent", key=claim.summary, detail="no such summary on record")
+        return _nowhere(claim.summary, "no such summary on record")
     if summary.keys and len(summary.underivable) == len(summary.keys):
-        return Fetched(status="absent", key=summary.keys[0], detail="no key can be derived from the summary")
-    best = Fetched(status="absent", key=claim.summary, detail="nothing that the summary covers is in the store")
-    for key in _keys(rows, summary, claim.text):
+        return _nowhere(summary.keys[0], "no key can be derived from the summary")
+    otherwise = Fetched(status="absent", key=claim.summary, detail="nothing that the summary covers is in the store")
+    return Backing(tuple(_keys(rows, summary, claim.text)), otherwise)
+
+
+def _nowhere(key: str, why: str) -> Backing:
+    return Backing((), Fetched(status="absent", key=key, detail=why))
+
+
+async def fetch_first(backing: Backing, retrieval: Retrieval) -> Fetched:
+    """The first raw span that comes back; else the first answer that says more than that a key is absent."""
+    best = backing.otherwise
+    for key in backing.keys:
         found = await retrieval.fetch(key)
         if found.status == "ok" and found.raw:
             return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from consumers.auditor import own_answer
 from ledger.facts.fold import fold
 from ledger.lookup import span_row, summary_row
 from ledger.retrieval import Fetched, Hit
@@ -35,14 +36,7 @@ class OwnStore:
         return Fetched(status="absent", key=key, detail="no entry under this key")
 
     async def _span(self, key: str, span: SpanRow) -> Fetched:
-        if not span.in_store:
-            gone = "tombstone" if span.tombstoned else "absent"
-            detail = "dropped on purpose" if span.tombstoned else "this span is not in the store"
-            return Fetched(status="tombstone" if gone == "tombstone" else "absent", key=key, carrier=span.id, detail=detail)
-        text = await self._quotes.text(span.id)
-        if not text:
-            return Fetched(status="empty", key=key, carrier=span.id, raw=True, generation=0, detail="the entry has no text")
-        return Fetched(status="ok", key=key, carrier=span.id, raw=True, generation=0, turns=span.turns, text=text)
+        return own_answer(key, span, await self._quotes.text(span.id) if span.in_store else "")
 
     async def _summary(self, key: str, summary: SummaryRow) -> Fetched:
         text = await self._quotes.text(summary.id)

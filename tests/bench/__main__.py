@@ -16,18 +16,22 @@ from pathlib import Path
 import msgspec
 
 from ledger.errors import LedgerError
-from tests.bench import audit_goal, fold_goals, text_goals
+from tests.bench import audit_goal, fold_goals, kafka_goals, text_goals
 from tests.bench.harness import Case, Outcome, failed, measure, table
 from tests.bench.inputs import Inputs
+from tests.bench.stored import RESULTS, store
 
 GOALS: dict[str, tuple[Callable[[Inputs], Case | Outcome], ...]] = {
     "G1": (text_goals.g1,),
-    "G2": (text_goals.g2, text_goals.g2b),
-    "G3": (text_goals.g3,),
-    "G5": (fold_goals.g5,),
-    "G8": (fold_goals.g8,),
+    "G2": (text_goals.g2, text_goals.g2_by_class, text_goals.g2b),
+    "G3": (text_goals.g3, text_goals.g3_cold, text_goals.g3_fold),
+    "G4": (kafka_goals.g4,),
+    "G5": (fold_goals.g5, kafka_goals.g5_kafka),
+    "G6": (kafka_goals.g6,),
+    "G7": (kafka_goals.g7, kafka_goals.g7_backfill),
+    "G8": (fold_goals.g8, fold_goals.g8_snapshot),
     "G9": (fold_goals.g9, fold_goals.g9_scopes),
-    "G10": (audit_goal.g10, audit_goal.g10_memory),
+    "G10": (audit_goal.g10, audit_goal.g10_memory, audit_goal.g10_large),
 }
 
 
@@ -37,6 +41,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", default="", help=f"goals to measure, of {','.join(GOALS)}")
     parser.add_argument("--rounds", type=int, default=7, help="measured rounds of each goal, after one to warm up")
     parser.add_argument("--records", type=int, default=40_000, help="records of the growing run of G9")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the figures are kept for the README")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     options = parser.parse_args(arguments)
     options.goals = [name for name in options.only.upper().split(",") if name] or list(GOALS)
@@ -80,6 +85,7 @@ def main(arguments: list[str]) -> int:
         for name in options.goals:
             for goal in GOALS[name]:
                 outcomes.append(taken(name, goal, inputs, options.rounds))
+                store(outcomes[-1:], before, options.results)
                 print(f"{outcomes[-1].code}: {outcomes[-1].status} ({time.monotonic() - start:.0f} s)", file=sys.stderr)
     if options.json:
         print(msgspec.json.encode({"machine": before, "load_after": _load(), "goals": outcomes}).decode())

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from tests.bench.harness import Case, Outcome, Side, judged
-from tests.bench.inputs import AUDIT_LINES, Inputs, lines_of
+from tests.bench.inputs import AUDIT_LINES, SESSION, Inputs
 
 PEER = "nauro-ballast==0.1.0.dev1"
 INSTALL_S = 120
@@ -20,10 +20,11 @@ MEMORY_BASE_MB, LINES_HELD = 64, 2
 
 
 class Used(msgspec.Struct):
-    """What one command left: its standard output, and the most memory it had resident, in MB."""
+    """What one command left: its standard output, and the most memory it had resident, in MB: all of it, and its own."""
 
     stdout: str
     peak_mb: float
+    own_mb: float
 
 
 def run_ledger(*arguments: str) -> Used:
@@ -33,21 +34,21 @@ def run_ledger(*arguments: str) -> Used:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):
             raise RuntimeError(f"cledger {' '.join(arguments)} ended with {done.returncode}: {done.stderr[-2000:]}")
-        return Used(done.stdout, int(Path(report.name).read_text("ascii") or 0) / 1024)
+        peak, own = Path(report.name).read_text("ascii").split()
+        return Used(done.stdout, int(peak) / 1024, int(own) / 1024)
 
 
-_peaks: list[float] = []
-"""Peaks of the audits of this run, in MB, so that memory takes no further audit."""
+_audits: list[Used] = []
+"""Audits of this run, so that memory takes no further one."""
 
 
-def audit(path: Path) -> tuple[float, str]:
-    """Ingest a file into a new log and ask what was forgotten. Returns the larger peak and the answer."""
+def audit(path: Path, session: str) -> Used:
+    """Ingest a file into a new log and ask what was forgotten. Returns the answer, and the larger peaks of both commands."""
     with tempfile.TemporaryDirectory(prefix="cledger-bench-") as folder:
         log = f"lmdb:{folder}/log"
         taken = run_ledger("ingest", str(path), "--log", log, "--json")
-        found = run_ledger("forgotten", path.stem, "--log", log, "--json")
-        _peaks.append(max(taken.peak_mb, found.peak_mb))
-        return _peaks[-1], found.stdout
+        found = run_ledger("forgotten", session, "--log", log, "--json")
+        return Used(found.stdout, max(taken.peak_mb, found.peak_mb), max(taken.own_mb, found.own_mb))
 
 
 @cache
@@ -81,7 +82,7 @@ def g10(inputs: Inputs) -> Case | Outcome:
         )  # fmt: skip
 
     def ours() -> float:
-        audit(inputs.audit_file)
+        _audits.append(audit(inputs.audit_file, SESSION))
         return AUDIT_LINES
 
     def theirs() -> float:
@@ -89,7 +90,7 @@ def g10(inputs: Inputs) -> Case | Outcome:
         return AUDIT_LINES
 
     def check() -> str:
-        answer = msgspec.json.decode(audit(inputs.audit_file)[1])
+        answer = msgspec.json.decode(audit(inputs.audit_file, SESSION).stdout)
         other = subprocess.run(
             [command, "match", "--cc-root", inputs.audit_folder], check=True, capture_output=True, text=True
         ).stdout
@@ -102,16 +103,30 @@ def g10(inputs: Inputs) -> Case | Outcome:
     return Case(
         code="G10", what=what, a=Side("cledger", ours), b=Side("nauro-ballast", theirs), unit="lines", goal=10, check=check,
         rounds_max=2, warm_up=False, note="the peer looks at the user's messages only, ours at every fact of every message",
+        why="of our time two fifths is extracting the facts, three fifths folding and storing them; the peer does neither",
     )  # fmt: skip
 
 
 def g10_memory(inputs: Inputs) -> Outcome:
-    """The most memory that an audit has resident, against the limit for this file."""
-    longest = max(map(len, lines_of(inputs.audit_file))) / 1e6
+    """The most memory that an audit of 20,000 lines has resident, against the limit for this file."""
+    used = max(_audits or [audit(inputs.audit_file, SESSION)], key=lambda one: one.peak_mb)
+    return _judged_memory("G10 memory", f"{AUDIT_LINES:,} lines", inputs.audit_file, used)
+
+
+def g10_large(inputs: Inputs) -> Outcome:
+    """The same of 200 MB with rounds as far apart as in real sessions."""
+    return _judged_memory("G10 memory, 200 MB", "200 MB", inputs.large_file, audit(inputs.large_file, SESSION))
+
+
+def _judged_memory(code: str, of: str, path: Path, used: Used) -> Outcome:
+    with path.open("rb") as file:
+        longest = max(map(len, file)) / 1e6
     allowed = MEMORY_BASE_MB + LINES_HELD * longest
-    peak = max(_peaks) if _peaks else audit(inputs.audit_file)[0]
-    status = judged(allowed / peak, 1)
     return Outcome(
-        code="G10 memory", what=f"peak resident memory, at most {MEMORY_BASE_MB} MB + {LINES_HELD} × longest line", unit="MB",
-        status=status, note=f"{peak:.0f} MB resident at most, {allowed:.1f} MB allowed",
+        code=code, what=f"peak resident memory of an audit of {of}", figure=f"{used.peak_mb:.0f} MB, {used.own_mb:.0f} its own",
+        wanted=f"{MEMORY_BASE_MB} MB + {LINES_HELD} × longest line",
+        unit="MB", status=judged(allowed / used.peak_mb, 1),
+        note=f"{used.peak_mb:.0f} MB resident at most, {used.own_mb:.0f} MB of it the process's own, the rest pages of files "
+        f"that the system can take back; {allowed:.1f} MB allowed",
+        why="interpreter and imports take 34 MB; the rest is one compaction's rows and the store's pages that they lie on",
     )  # fmt: skip

@@ -36,7 +36,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """A is ours, B the reference. `check` compares what both sides answer and returns what is wrong, or the empty string.
 
     `goal` is the least ratio of rates A/B. `rounds_max` keeps a slow pair from taking the whole time. `pair` stands in for two
-    sides that are parts of one and the same run: it returns the rates of both.
+    sides that are parts of one and the same run: it returns the rates of both. `why` says what a missed goal is due to.
     """
 
     code: str
@@ -51,6 +51,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     rounds_max: int = 99
     warm_up: bool = True
     note: str = ""
+    why: str = ""
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -65,7 +66,7 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What one case came to. `note` says what the figures do not."""
+    """What one case came to. `note` says what the figures do not; `figure` and `wanted` stand for what is no ratio."""
 
     code: str
     what: str
@@ -77,6 +78,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     cpu: Figures | None = None
     wall: Figures | None = None
     note: str = ""
+    why: str = ""
+    figure: str = ""
+    wanted: str = ""
 
 
 def measure(case: Case, rounds: int) -> Outcome:
@@ -97,7 +101,7 @@ def measure(case: Case, rounds: int) -> Outcome:
     status: Status = "inconclusive" if not steady else judged(ratio, case.goal)
     return Outcome(
         code=case.code, what=case.what, unit=case.unit, status=status, goal=case.goal, clock=case.clock, rounds=taken,
-        cpu=cpu, wall=wall, note=case.note,
+        cpu=cpu, wall=wall, note=case.note, why=case.why,
     )  # fmt: skip
 
 

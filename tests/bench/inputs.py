@@ -23,6 +23,10 @@ from schemas.records import (
 SEED = 7
 READER_BYTES = 20 << 20
 AUDIT_LINES = 20_000
+LARGE_BYTES, LARGE_ROUNDS = 200_000_000, 80
+"""A very long session: a compaction after every 2.5 MB, as in real ones."""
+
+SESSION = "generated-session"
 ROUND_SPANS = 500
 """Spans between two compactions of the made records: a window full of ordinary messages."""
 
@@ -58,6 +62,13 @@ class Inputs:
         folder.mkdir(parents=True)
         write_transcript(folder / "generated-session.jsonl", SEED, TranscriptShape(lines=AUDIT_LINES, bulk_bytes=0))
         return folder.parent
+
+    @cached_property
+    def large_file(self) -> Path:
+        """200 MB in one session."""
+        path = self.folder / "large.jsonl"
+        write_transcript(path, SEED, TranscriptShape(size_bytes=LARGE_BYTES, rounds=LARGE_ROUNDS))
+        return path
 
     @property
     def audit_file(self) -> Path:

@@ -18,7 +18,7 @@ from ops.retrieval.command import CommandStore
 from ops.retrieval.own_store import OwnStore
 from ops.store import scratch_store
 from schemas.codec import encode
-from schemas.ids import event_id
+from schemas.objects import with_own_id
 from schemas.records import (
     AnyRecord,
     EvictionObserved,
@@ -37,14 +37,14 @@ R = TypeVar("R")
 DROPPED_TEXT = "Gate code 4711 opens the yard."
 
 
-def _record(shape: type[R], name: str, **fields: object) -> R:
-    return shape(id=event_id(shape.__struct_config__.tag, SCOPE, name), scope=SCOPE, session=SCOPE, **fields)
+def _record(shape: type[R], **fields: object) -> R:
+    return with_own_id(shape(id="", scope=SCOPE, session=SCOPE, **fields))
 
 
 def _span(name: str, text: str, turn: int) -> AnyRecord:
     manifest = extract(text, "user", scope_key=SCOPE)
     return _record(
-        SpanRecorded, name, span=name, role="user", turns=(turn, turn), text=PlainText(text), manifest=manifest, in_window=False
+        SpanRecorded, span=name, role="user", turns=(turn, turn), text=PlainText(text), manifest=manifest, in_window=False
     )
 
 
@@ -52,18 +52,18 @@ def _history() -> list[AnyRecord]:
     spans = [_span(name, text, turn) for turn, (name, text) in enumerate(STORED.items())]
     dropped = _span(DROPPED, DROPPED_TEXT, 9)
     tombstones = [
-        _record(FactTombstoned, fact.id, fact=fact.id, reason="code changed", authority="owner", occurrence=fact.id)
+        _record(FactTombstoned, fact=fact.id, reason="code changed", authority="owner", occurrence=fact.id)
         for fact in extract(DROPPED_TEXT, "user", scope_key=SCOPE).facts
     ]
     return [
-        _record(SessionOpened, SCOPE, store="ledger", rules_version=RULES_VERSION),
+        _record(SessionOpened, store="ledger", rules_version=RULES_VERSION),
         *spans,
         _span(EMPTY, "", 8),
         dropped,
         *tombstones,
-        _record(EvictionObserved, "e1", spans=(DROPPED,), policy="cleanup", occurrence="e1"),
-        _record(SummaryRecorded, SUMMARY, summary=SUMMARY, text=PlainText("The API has a limit.")),
-        _record(IndexEntryRecorded, SUMMARY, span=SUMMARY, key=SUMMARY),
+        _record(EvictionObserved, spans=(DROPPED,), policy="cleanup", occurrence="e1"),
+        _record(SummaryRecorded, summary=SUMMARY, text=PlainText("The API has a limit.")),
+        _record(IndexEntryRecorded, span=SUMMARY, key=SUMMARY),
     ]
 
 

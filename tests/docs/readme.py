@@ -22,6 +22,11 @@ def shell_lines(text: str) -> list[str]:
     return [line for block in blocks("sh", text) for line in block.splitlines() if line.strip()]
 
 
+def fleet_lines(text: str) -> list[str]:
+    """Every command shown for a fleet, which needs a broker."""
+    return [line for block in blocks("sh fleet", text) for line in block.splitlines() if line.strip()]
+
+
 def demo_output(text: str) -> str:
     """What the page says that the demo prints."""
     found = _DEMO.search(text)

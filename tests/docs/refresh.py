@@ -1,22 +1,36 @@
-"""Write the output of the demo into the README: `python -m tests.docs.refresh`."""
+"""Write into the README what changes by itself: the output of the demo, and with `--measured` the stored figures instead.
+
+`python -m tests.docs.refresh`, `python -m tests.docs.refresh --measured`
+"""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
+from ops.evidence.stored import stored as stored_evidence
+from tests.bench.stored import stored as stored_bench
+from tests.docs.measured import section, with_measured
 from tests.docs.readme import README, with_demo_output
 from tests.support.cli import in_subprocess
 
 
-def main() -> None:
-    """Run the demo and replace the block that shows it."""
+def demo(text: str) -> str:
+    """The page with what the demo prints now."""
     with tempfile.TemporaryDirectory() as folder:
         ran = in_subprocess("demo", data=Path(folder))
     if ran.code:
         raise SystemExit(ran.err)
-    README.write_text(with_demo_output(README.read_text("utf-8"), ran.out), "utf-8")
+    return with_demo_output(text, ran.out)
+
+
+def main(arguments: list[str]) -> None:
+    """Replace the blocks."""
+    text = README.read_text("utf-8")
+    text = with_measured(text, section(stored_bench(), stored_evidence())) if "--measured" in arguments else demo(text)
+    README.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

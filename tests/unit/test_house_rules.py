@@ -34,6 +34,7 @@ CORE = (
     "ledger/rows.py",
     "ledger/errors.py",
     "ledger/fold.py",
+    "ledger/grounding.py",
     "ledger/lookup.py",
     "ledger/measurement.py",
     "ledger/masking.py",

@@ -1,0 +1,60 @@
+"""Requests of a batch decided: the stage of the fold that answers, by the last-carrier rule, the floors and the gate.
+
+What is decided is in `ledger.decide`; here a decision becomes an entry of the outbox, its own bytes and no others. A request
+that comes again gets the bytes of the decision that is on record (P3).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from consumers.carrier_index import Output
+from ledger.fold import Step
+from ledger.log import DECISIONS, Entry
+from schemas.codec import encode
+
+REQUEST_TAGS = (
+    b'{"type":"compaction.requested',
+    b'{"type":"eviction.requested',
+    b'{"type":"index.write_requested',
+    b'{"type":"action.',
+)
+"""How the values of records begin for which somebody waits."""
+
+TAIL_ENTRIES = 100
+"""How many entries a commit may still take up after the first request in it: somebody waits for the answer."""
+
+
+class OutputHead(msgspec.Struct):
+    """What a decision or alert on record says of itself, as far as publishing needs it."""
+
+    id: str
+    output_seq: int
+    request_id: str = ""
+
+
+def is_request(value: bytes) -> bool:
+    """Does somebody wait for the answer to this record? Told by its first bytes, without decoding it."""
+    return value.startswith(REQUEST_TAGS)
+
+
+def end_soon(entries: list[Entry]) -> list[Entry]:
+    """The batch, ended `TAIL_ENTRIES` after the first request in it."""
+    for at, entry in enumerate(entries[: len(entries) - TAIL_ENTRIES]):
+        if is_request(entry.value):
+            return entries[: at + 1 + TAIL_ENTRIES]
+    return entries
+
+
+def decisions_of(entry: Entry, result: Step) -> list[tuple[Output, bool]]:
+    """Outputs of a folded record for the topic of decisions; true beside one that repeats what is on record."""
+    found: list[tuple[Output, bool]] = []
+    decision, offset = result.decision, entry.position.offset
+    if decision is not None:
+        asked = getattr(decision, "request_id", "")
+        found.append((Output(DECISIONS, entry.key, decision.id, asked, decision.output_seq, offset, encode(decision)), False))
+    if result.repeated:
+        head = msgspec.json.decode(result.repeated, type=OutputHead)
+        again = (head.id, head.request_id, head.output_seq, offset, result.repeated, result.status)
+        found.append((Output(DECISIONS, entry.key, *again), True))
+    return found

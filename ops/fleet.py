@@ -1,0 +1,311 @@
+"""A ledger on Kafka, as those see it who neither fold nor publish: its workers are asked, and found through Kafka itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, TypeVar
+
+import aiohttp
+import msgspec
+
+from ledger.client import LedgerClient, Place
+from ledger.errors import LedgerError, LogUnavailable, UsageError
+from ledger.log import Log, LogIdentity, partition_of
+from ledger.retrieval import Fetched, Retrieval
+from ops.queries.overview import SessionAnswer
+from ops.queries.quotes import Quotes, Words
+from ops.queries.recall import RecallAnswer, recall
+from ops.queries.requests import RequestAnswer
+from ops.retrieval.backing import Backing, fetch_first, rehydrate
+from ops.retrieval.own_store import OwnStore
+from ops.settings import KafkaSettings, Settings, parse_log_url
+from ops.store import Reading, Store, guesses, in_order, open_store, the_one
+from ops.wiring import open_log
+from ops.worker_answers import CURSOR_HEADER, GAP_HEADER, LOG_HEADER, Question
+from ops.worker_web import read_token
+from schemas.records import Claim
+
+CONNECT_S = 2.0
+ANSWER_S = 30.0
+"""How long a worker may take to be reached, and to answer. A large session's `forgotten` takes some seconds."""
+
+CONNECTIONS = 4
+"""To each worker. It answers two questions at a time, so more connections would only wait elsewhere."""
+
+OWNERS_S = 5.0
+"""How long it is believed who owns what. A worker that does not own a partition any more says so, and then it is asked anew."""
+
+ANEW_S = 0.2
+"""What was learnt less than this ago is not asked for again, so that a fleet without workers costs its clients little."""
+
+START_ONE = "Start one with: cledger worker --log kafka://HOST:PORT"
+A = TypeVar("A")
+_log = logging.getLogger("cledger.client")
+
+
+class NobodyAnswers(LogUnavailable):
+    """No worker that owns the partitions concerned can be reached."""
+
+
+class Reply(msgspec.Struct):
+    """What a worker answered: a JSON line for each object, how many records its index lacked, where alerts go on."""
+
+    lines: list[bytes]
+    gap: int
+    cursor: dict[int, int] = {}
+
+    def all(self, shape: type[A]) -> list[A]:
+        """The objects. Raises `NobodyAnswers` where a worker of another release says it otherwise."""
+        try:
+            return [msgspec.json.decode(line, type=shape) for line in self.lines]
+        except msgspec.DecodeError as error:
+            raise NobodyAnswers(f"a worker's answer cannot be read: {error}", hint="Upgrade workers and clients.") from None
+
+    def one(self, shape: type[A]) -> A:
+        """The only object."""
+        answers = self.all(shape)
+        if len(answers) != 1:
+            raise NobodyAnswers(f"a worker gave {len(answers)} answers to a question that has one")
+        return answers[0]
+
+
+class Fleet:
+    """Asks the workers of one ledger. Use from one event loop, and close it."""
+
+    def __init__(self, servers: str, kafka: KafkaSettings, identity: LogIdentity, token: str = "") -> None:
+        """`token` is what the workers ask for, where they ask for one."""
+        self.identity = identity
+        self._servers, self._kafka, self._token = servers, kafka, token
+        self._http: aiohttp.ClientSession | None = None
+        self._owners: dict[int, str] = {}
+        self._asked_s = float("-inf")
+        self._asking = asyncio.Lock()
+
+    @classmethod
+    def of(cls, url: str, identity: LogIdentity, token_file: str | None = None) -> Fleet:
+        """The workers of the ledger at this address, as the environment says how to reach them. Raises `UsageError`."""
+        name = token_file or Settings.from_environment().token_file
+        token = read_token(name) if name else ""
+        return cls(parse_log_url(url).target, KafkaSettings.from_environment(), identity, token)
+
+    async def owners(self, *, anew: bool = False) -> dict[int, str]:
+        """By partition the address at which its owner answers. Raises `LogUnavailable`."""
+        began_s = time.monotonic()
+        async with self._asking:
+            late = began_s - self._asked_s > (ANEW_S if anew else OWNERS_S)
+            if late:
+                from consumers.membership import members
+
+                found = await members(self._servers, self._kafka.prefix, self._kafka.security())
+                self._owners = {number: each.answers_at for each in found if each.answers_at for number in each.partitions}
+                self._asked_s = time.monotonic()
+        return self._owners
+
+    async def ask(self, what: str, question: Question) -> Reply:
+        """Ask the owner of the question's scope. Raises `NobodyAnswers`, and `UsageError` for what the worker will not have."""
+        number = partition_of(question.scope, self.identity.partitions)
+        why = "nobody owns it"
+        for anew in (False, True):
+            address = (await self.owners(anew=anew)).get(number)
+            if address is None:
+                continue
+            try:
+                return await self._post(address, what, question)
+            except NobodyAnswers as error:
+                why = error.message
+        raise NobodyAnswers(f"no worker answers for partition {number}: {why}", hint=START_ONE)
+
+    async def ask_all(self, what: str, question: Question) -> list[Reply]:
+        """Ask every owner about all partitions it owns, in order of their first ones. Raises `NobodyAnswers` unless there is an
+        answer for every partition.
+        """
+        try:
+            return await self._ask_all(what, question, await self.owners())
+        except NobodyAnswers:
+            return await self._ask_all(what, question, await self.owners(anew=True))
+
+    async def _ask_all(self, what: str, question: Question, owners: dict[int, str]) -> list[Reply]:
+        missing = [number for number in range(self.identity.partitions) if number not in owners]
+        if missing:
+            raise NobodyAnswers(
+                f"no worker answers for {len(missing)} of {self.identity.partitions} partitions", hint=START_ONE
+            )
+        by_address: dict[str, list[int]] = {}
+        for number in range(self.identity.partitions):
+            by_address.setdefault(owners[number], []).append(number)
+        asked = [msgspec.structs.replace(question, partitions=numbers) for numbers in by_address.values()]
+        return await asyncio.gather(*map(self._post, by_address, [what] * len(asked), asked))
+
+    async def locate(self, name: str) -> tuple[str, str]:
+        """Scope and whole id of the session of this id or beginning of one. Raises `UsageError` unless there is just one."""
+        for guess in dict.fromkeys(guesses(name)):
+            if (await self.ask("sessions", Question(scope=guess, session=name))).lines:
+                return guess, name
+        replies = await self.ask_all("sessions", Question(prefix=name))
+        near = sorted((each for reply in replies for each in reply.all(SessionAnswer)), key=lambda each: in_order(each.scope))
+        chosen = near[the_one(name, [(each.scope, each.session) for each in near] if name else [])]
+        return chosen.scope, chosen.session
+
+    async def _post(self, address: str, what: str, question: Question) -> Reply:
+        if self._http is None:
+            headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+            self._http = aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=ANSWER_S),
+                connector=aiohttp.TCPConnector(limit_per_host=CONNECTIONS),
+                headers=headers,
+            )
+        try:
+            async with self._http.post(f"{address}/v1/{what}", data=msgspec.json.encode(question)) as response:
+                body = await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise NobodyAnswers(f"{address} cannot be reached: {str(error) or type(error).__name__}") from error
+        if response.status != 200:
+            raise _refused(address, response.status, body)
+        if response.headers.get(LOG_HEADER) != self.identity.log_id:
+            raise NobodyAnswers(f"{address} answers for another log")
+        cursor = msgspec.json.decode(response.headers.get(CURSOR_HEADER, "{}"), type=dict[int, int])
+        return Reply(body.splitlines(), int(response.headers.get(GAP_HEADER, "0")), cursor)
+
+    async def close(self) -> None:
+        """Close connections."""
+        if self._http is not None:
+            await self._http.close()
+
+
+class _Problem(msgspec.Struct):
+    title: str = ""
+    detail: str = ""
+
+
+def _refused(address: str, status: int, body: bytes) -> LedgerError:
+    try:
+        problem = msgspec.json.decode(body, type=_Problem)
+    except msgspec.DecodeError:
+        problem = _Problem(title=f"status {status}")
+    if status in (400, 404, 413):
+        return UsageError(problem.title, hint=problem.detail)
+    if status in (401, 403):
+        hint = "Name the file with the workers' token: CLEDGER_TOKEN_FILE=FILE, or --token-file FILE."
+        return UsageError(f"{address}: {problem.title}", hint=hint)
+    return NobodyAnswers(f"{address}: {problem.title}", hint=problem.detail)
+
+
+class FleetBackend:
+    """Workers decide and answer; where none does, the one partition concerned is folded here, which publishes nothing."""
+
+    decides = False
+
+    def __init__(self, url: str, fleet: Fleet) -> None:
+        self._url, self._fleet = url, fleet
+        self._local: dict[int, Store] = {}
+        self._folding = asyncio.Lock()
+        self._stack = AsyncExitStack()
+        self._answering = True
+        self.answered: Counter[str] = Counter()
+        """How many questions were answered by a `worker`, and how many from a fold `here`."""
+
+    async def nudge(self) -> bool:
+        """Workers need no nudge."""
+        return True
+
+    async def _ask(self, what: str, question: Question) -> Reply | None:
+        """A worker's answer, or None where none can be had."""
+        try:
+            reply = await self._fleet.ask(what, question)
+        except LogUnavailable as error:
+            self.answered["here"] += 1
+            if self._answering:
+                _log.warning("%s: %s; folding the partition here instead, which publishes nothing", what, error.message)
+            self._answering = False
+            return None
+        self.answered["worker"] += 1
+        self._answering = True
+        return reply
+
+    @asynccontextmanager
+    async def _reading(self, scope: str) -> AsyncIterator[Reading]:
+        """A view over the partition of a scope, folded here up to the log's end."""
+        number = partition_of(scope, self._fleet.identity.partitions)
+        async with self._folding:
+            store = self._local.get(number)
+            if store is None:
+                notice = _log.warning
+                opened = open_store(self._url, notice=lambda words: notice("%s", words), scopes=[scope])
+                store = self._local[number] = await self._stack.enter_async_context(opened)
+            gap = await store.fold("try")
+        with store.reading(gap) as reading:
+            yield reading
+
+    def _question(self, scope: str, session: str, after: int, **more: Any) -> Question:
+        number = partition_of(scope, self._fleet.identity.partitions)
+        return Question(scope=scope, session=session, after={number: after} if after else {}, **more)
+
+    async def recall(self, scope: str, session: str, fact: str, as_of: str, after: int) -> list[RecallAnswer]:
+        """See `ledger.client.Backend`."""
+        reply = await self._ask("recall", self._question(scope, session, after, fact=fact, as_of=as_of))
+        if reply is not None:
+            return reply.all(RecallAnswer)
+        async with self._reading(scope) as reading:
+            return await recall(reading, reading.session(session, scope), fact, as_of)
+
+    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
+        """See `ledger.client.Backend`."""
+        reply = await self._ask("quote", Question(scope=scope, places=list(places)))
+        if reply is not None:
+            return [words.text for words in reply.all(Words)]
+        async with self._reading(scope) as reading:
+            quotes = Quotes(reading, scope)
+            return [await quotes.cut(*place) for place in places]
+
+    async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None, after: int) -> Fetched:
+        """See `ledger.client.Backend`."""
+        what = "backing" if retrieval is not None else "rehydrate"
+        reply = await self._ask(what, self._question(scope, session, after, claim=claim))
+        if reply is not None:
+            return await fetch_first(reply.one(Backing), retrieval) if retrieval is not None else reply.one(Fetched)
+        async with self._reading(scope) as reading:
+            found = reading.session(session, scope)
+            return await rehydrate(found.rows, claim, retrieval or OwnStore(reading, found))
+
+    async def outcome(self, scope: str, session: str, request: str, after: int) -> RequestAnswer:
+        """See `ledger.client.Backend`. Raises `NobodyAnswers`: no partition is folded here just for this."""
+        reply = await self._fleet.ask("request", self._question(scope, session, after, request=request))
+        return reply.one(RequestAnswer)
+
+    async def rewrites(self, scope: str, span: str, role: str, text: str) -> bool:
+        """See `ledger.client.Backend`: there is no index at hand, and no record waits for a worker's."""
+        del scope, span, role, text
+        return False
+
+    async def close(self) -> None:
+        """Release what was folded here."""
+        await self._stack.aclose()
+
+
+@asynccontextmanager
+async def open_fleet_ledger(url: str) -> AsyncIterator[LedgerClient]:
+    """The Python API over a log on Kafka. Raises as `open_log` does."""
+    log: Log = await open_log(url, create=False)
+    try:
+        fleet = Fleet.of(url, log.identity)
+        backend = FleetBackend(url, fleet)
+        client = LedgerClient(log, backend)
+        try:
+            yield client
+        finally:
+            await client.close()
+            await backend.close()
+            await fleet.close()
+    finally:
+        await log.close()
+
+
+def merged(replies: Iterable[Reply], shape: type[A]) -> list[A]:
+    """Objects of several workers that name a scope, in order of their scopes, and within one as its worker gave them."""
+    answers = [answer for reply in replies for answer in reply.all(shape)]
+    return sorted(answers, key=lambda answer: in_order(getattr(answer, "scope", "")))

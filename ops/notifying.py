@@ -1,0 +1,160 @@
+"""Where notifications go: lines on stdout, a web hook, a command. And the process that sends them, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+from aiohttp import web
+
+from consumers.agents import Agents, Feed, Notification, Sink, run_agents
+from consumers.shell import Site
+from ledger.errors import UsageError
+from ops.settings import KafkaSettings, Settings, parse_log_url
+from ops.worker_web import guard, listening
+
+SEND_TIMEOUT_S = 10.0
+ATTEMPTS = 4
+PAUSE_S = 0.5
+"""Before the second attempt; doubled before each further one."""
+
+_log = logging.getLogger("cledger.agents")
+
+
+class Lines:
+    """JSON lines on stdout."""
+
+    async def send(self, notification: Notification) -> None:
+        """Print one line."""
+        print(msgspec.json.encode(notification).decode(), flush=True)
+
+
+class WebHook:
+    """A POST of the notification as JSON. Told again after a server fault, a full queue or a broken connection."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    async def send(self, notification: Notification) -> None:
+        """Raises `OSError` after the last attempt, or at once for an answer that says: never."""
+        body, pause_s = msgspec.json.encode(notification), PAUSE_S
+        timeout = aiohttp.ClientTimeout(total=SEND_TIMEOUT_S)
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                async with (
+                    aiohttp.ClientSession(timeout=timeout) as session,
+                    session.post(self._url, data=body, headers={"Content-Type": "application/json"}) as answer,
+                ):
+                    if answer.status < 300:
+                        return
+                    if answer.status < 500 and answer.status != 429:
+                        raise ConnectionRefusedError(f"{self._url} answered {answer.status}")
+                    why = f"{self._url} answered {answer.status}"
+            except (aiohttp.ClientError, TimeoutError) as error:
+                why = f"{self._url}: {str(error) or type(error).__name__}"
+            if attempt < ATTEMPTS:
+                await asyncio.sleep(pause_s)
+                pause_s *= 2
+        raise ConnectionError(f"{why}, {ATTEMPTS} times")
+
+
+class Command:
+    """A command that gets the notification as a JSON line on stdin. It is run without a shell."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self._arguments = arguments
+
+    async def send(self, notification: Notification) -> None:
+        """Raises `OSError` where the command cannot be run, fails, or takes too long."""
+        process = await asyncio.create_subprocess_exec(*self._arguments, stdin=asyncio.subprocess.PIPE)
+        try:
+            async with asyncio.timeout(SEND_TIMEOUT_S):
+                await process.communicate(msgspec.json.encode(notification) + b"\n")
+        except TimeoutError:
+            process.kill()
+            raise TimeoutError(f"{self._arguments[0]} took longer than {SEND_TIMEOUT_S:g} s") from None
+        if process.returncode:
+            raise ChildProcessError(f"{self._arguments[0]} ended with {process.returncode}")
+
+
+def sink_of(text: str) -> Sink:
+    """`-` for lines on stdout, an http(s) address for a web hook, anything else a command. Raises `UsageError`."""
+    import shlex
+
+    if text == "-":
+        return Lines()
+    if text.startswith(("http://", "https://")):
+        if not urlsplit(text).hostname:
+            raise UsageError(f"--notify {text!r} names no host")
+        return WebHook(text)
+    try:
+        arguments = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--notify {text!r} is no command: {error}") from None
+    if not arguments:
+        raise UsageError("--notify names nothing", hint="Give -, an http address, or a command.")
+    return Command(arguments)
+
+
+def run_notifier(log_url: str, notify: list[str], web_address: str | None, token_file: str | None) -> int:
+    """Send notifications, and serve the live feed at /feed, until a signal comes. Returns the exit code."""
+    address = parse_log_url(log_url)
+    if address.scheme != "kafka":
+        raise UsageError("agents follow a log on Kafka", hint="For an embedded log: cledger alerts --follow")
+    kafka = KafkaSettings.from_environment()
+    if kafka.sasl_mechanism.startswith("SCRAM"):
+        raise UsageError("the agents' client does not log in by SCRAM", hint="Use TLS certificates or PLAIN for them.")
+    listen, notice = listening(web_address, token_file)
+    if notice:
+        _log.warning("%s", notice)
+    agents = Agents([sink_of(text) for text in notify])
+    site = Site(listen.socket, routes=(("/feed", _feed_of(agents.feed)), ("/healthz", _alive)), middlewares=(guard(listen),))
+    print(f"following the alerts of {log_url}, feed at {listen.url}/feed", file=sys.stderr, flush=True)
+    return run_agents(
+        agents,
+        broker="kafka://" + address.target.replace(",", ";kafka://"),
+        credentials=_credentials(kafka),
+        prefix=kafka.prefix,
+        folder=Settings.from_environment().data / "agents",
+        site=site,
+    )
+
+
+def _credentials(kafka: KafkaSettings) -> object:
+    """What Faust takes for TLS and SASL, None on a trusted network."""
+    import faust
+
+    options = kafka.security()
+    if not options:
+        return None
+    context = options.get("ssl_context")
+    if kafka.sasl_mechanism:
+        return faust.SASLCredentials(
+            username=options["sasl_plain_username"],
+            password=options["sasl_plain_password"],
+            mechanism=kafka.sasl_mechanism,
+            ssl_context=context,
+        )
+    return faust.SSLCredentials(context)
+
+
+async def _alive(request: web.Request) -> web.Response:
+    del request
+    return web.json_response({"healthy": True})
+
+
+def _feed_of(feed: Feed):  # type: ignore[no-untyped-def]
+    async def stream(request: web.Request) -> web.StreamResponse:
+        """Alerts as server-sent events, one JSON object each, from now on."""
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+        await response.prepare(request)
+        await response.write(b": the alerts of this ledger from now on\n\n")
+        async for value in feed.read():
+            await response.write(b"data: " + value + b"\n\n")
+        return response
+
+    return stream

@@ -1,0 +1,388 @@
+"""Questions about the partitions that a worker owns, answered over HTTP from its own indexes: the paths below /v1.
+
+Each takes a POST with one JSON object, a `Question`, and answers with JSON lines, the objects that `cledger … --json` prints.
+Which partitions are concerned follows from the scope, or from a list; without either it is all that the worker owns. One that
+it does not own is answered 421. A partition that is not at the log's end, or not as far as the asker's own records, answers
+*unknown*, with how many records it lacks (P4).
+
+A question is answered in a thread with an index handle and a snapshot of its own, so that the fold never waits for a reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from aiohttp import web
+
+from consumers.carrier_index import CarrierIndex, Snapshot
+from consumers.worker import Worker
+from ledger.errors import IndexDamaged, LedgerError, LogUnavailable, UsageError
+from ledger.log import Entry, Log, LogIdentity, NewEntry, partition_of
+from ledger.retrieval import Fetched
+from ops.queries.alerts import Cursor, stream
+from ops.queries.forgotten import forgotten
+from ops.queries.overview import sessions, status
+from ops.queries.quotes import Quotes, words_at
+from ops.queries.recall import carriers_answer, explain, recall
+from ops.queries.requests import outcome
+from ops.queries.seed_method import forgotten_by_seed
+from ops.queries.unknown import (
+    lacking,
+    unknown_forgotten,
+    unknown_life,
+    unknown_recall,
+    unknown_request,
+    unknown_status,
+    unknown_words,
+)
+from ops.retrieval.backing import backing_of, rehydrate
+from ops.retrieval.own_store import OwnStore
+from ops.store import Found, Reading
+from schemas.ids import Position
+from schemas.records import Claim
+
+FRESH_S = 2.0
+"""How long a question waits for records of the asker's own that are not folded yet."""
+
+LOOK_S = 0.005
+THREADS = 2
+"""Questions that are answered at the same time. More would only take turns, and the fold has to have its own."""
+
+LOG_HEADER, GAP_HEADER, CURSOR_HEADER = "Cledger-Log", "Cledger-Gap", "Cledger-Cursor"
+"""Which log the worker folds, how many records the answer lacks, and for alerts where the next question goes on, as JSON."""
+
+JSON_LINES = "application/jsonl"
+
+
+class Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is asked. A session is looked for by its whole id in `scope`, else by id or beginning in all that is concerned."""
+
+    scope: str = ""
+    session: str = ""
+    partitions: list[int] | None = None
+    after: dict[int, int] = {}
+    """By partition: the answer has to hold every record below this offset."""
+
+    compacted: bool = False
+    """`sessions`: only those that were compacted."""
+
+    prefix: str | None = None
+    """`sessions`: only those whose id begins so."""
+
+    fact: str = ""
+    as_of: str = ""
+    round: int | None = None
+    classes: list[str] = []
+    limit: int = 20
+    method: Literal["ours", "seed"] = "ours"
+    since_ms: int | None = None
+    cursor: dict[int, int] = {}
+    """`alerts`: the next offset, by partition."""
+
+    request: str = ""
+    places: list[tuple[str, int | None, int | None]] = []
+    claim: Claim | None = None
+
+
+class NoSession(UsageError):
+    """There is no such session in the partitions that were asked."""
+
+
+class NotOwned(LedgerError):
+    """Another worker owns this partition, or nobody does."""
+
+
+class View(msgspec.Struct, frozen=True):
+    """What the event loop knows of the partitions concerned: their index folders and how many records they lack."""
+
+    folders: dict[int, Path]
+    gap: int
+
+
+class Said(msgspec.Struct):
+    """Answers, and what stands beside them."""
+
+    answers: Sequence[object]
+    cursor: dict[int, int] | None = None
+
+
+class LoopLog:
+    """A log that belongs to one event loop, for reading from another."""
+
+    def __init__(self, log: Log, loop: asyncio.AbstractEventLoop) -> None:
+        self._log, self._loop = log, loop
+
+    @property
+    def identity(self) -> LogIdentity:
+        """See `ledger.log.Log`."""
+        return self._log.identity
+
+    async def append(self, topic: str, entries: Sequence[NewEntry]) -> list[Position]:
+        """Raises `UsageError`: a question appends nothing."""
+        raise UsageError("a question appends nothing")
+
+    async def read(
+        self, topic: str, partition: int, offset: int, *, max_entries: int = 1000, max_bytes: int = 8 << 20
+    ) -> list[Entry]:
+        """See `ledger.log.Log`."""
+        work = self._log.read(topic, partition, offset, max_entries=max_entries, max_bytes=max_bytes)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    async def end(self, topic: str, partition: int) -> int:
+        """See `ledger.log.Log`."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._log.end(topic, partition), self._loop))
+
+    async def close(self) -> None:
+        """The log is its owner's."""
+
+
+Ask = Callable[[Reading, Question], Awaitable[Said]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class WorkerAnswers:
+    """The paths below /v1; nothing is answered before it is given the worker."""
+
+    def __init__(self, encode: Callable[[object], str], problem: Callable[[int, str, str], web.Response]) -> None:
+        """`encode` makes the line of an answer, `problem` the answer where there is none."""
+        self.worker: Worker | None = None
+        self._encode, self._problem = encode, problem
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
+        self._loops: list[asyncio.AbstractEventLoop] = []
+
+    def routes(self) -> list[tuple[str, Handler]]:
+        """Paths and what answers them."""
+        return [(f"/v1/{name}", self._handler(ask)) for name, ask in QUESTIONS.items()]
+
+    def _handler(self, ask: Ask) -> Handler:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            if self.worker is None:
+                return self._problem(503, "starting", "The worker has not begun.")
+            try:
+                body = await request.read()
+            except web.HTTPRequestEntityTooLarge as error:
+                return self._problem(413, "the question is too long", error.text or "")
+            try:
+                return await self._answer(self.worker, ask, msgspec.json.decode(body or b"{}", type=Question))
+            except (msgspec.DecodeError, RecursionError) as error:
+                return self._problem(400, "the question cannot be read", str(error))
+            except NoSession as error:
+                return self._problem(404, error.message, error.hint)
+            except UsageError as error:
+                return self._problem(400, error.message, error.hint)
+            except NotOwned as error:
+                return self._problem(421, error.message, error.hint)
+            except LedgerError as error:
+                return self._problem(503, error.message, error.hint)
+
+        return handle
+
+    async def _answer(self, worker: Worker, ask: Ask, question: Question) -> web.Response:
+        view = await self._view(worker, question)
+        log = LoopLog(worker.log, asyncio.get_running_loop())
+        said = await asyncio.get_running_loop().run_in_executor(self._threads, self._answered, log, view, ask, question)
+        headers = {LOG_HEADER: worker.log.identity.log_id, GAP_HEADER: str(view.gap)}
+        if said.cursor is not None:
+            headers[CURSOR_HEADER] = msgspec.json.encode(said.cursor).decode()
+        text = "".join(f"{self._encode(answer)}\n" for answer in said.answers)
+        return web.Response(body=text.encode(), content_type=JSON_LINES, headers=headers)
+
+    def _answered(self, log: Log, view: View, ask: Ask, question: Question) -> Said:
+        """In a thread: the question asked of a snapshot, in an event loop of the thread's own. Making a loop costs more than
+        most answers, so they are kept.
+        """
+        loop = self._loops.pop() if self._loops else asyncio.new_event_loop()
+        try:
+            with _reading(log, view) as reading:
+                return loop.run_until_complete(ask(reading, question))
+        finally:
+            self._loops.append(loop)
+
+    async def close(self) -> None:
+        """Answer no more questions, finish those under way, and release the threads."""
+        self.worker = None
+        await asyncio.to_thread(self._threads.shutdown)
+        while self._loops:
+            self._loops.pop().close()
+
+    async def _view(self, worker: Worker, question: Question) -> View:
+        """The partitions concerned, as far as they got. Raises `NotOwned`."""
+        numbers = question.partitions
+        if question.scope:
+            numbers = [partition_of(question.scope, worker.log.identity.partitions)]
+        elif numbers is None:
+            numbers = [number for number, keeper in worker.keepers.items() if keeper.status.owned]
+        folders, gap = {}, 0
+        for number in numbers:
+            gap += await _lacks(worker, number, question.after.get(number, 0))
+            keeper = worker.keepers.get(number)
+            if keeper is not None and keeper.partition is not None:
+                folders[number] = keeper.partition.index.directory
+        return View(folders, gap)
+
+
+async def _lacks(worker: Worker, number: int, after: int) -> int:
+    """How many records a partition lacks, having waited a little for what the asker put there. Raises `NotOwned`."""
+    deadline_s = asyncio.get_running_loop().time() + FRESH_S
+    while True:
+        keeper = worker.keepers.get(number)
+        if keeper is None or not keeper.status.owned:
+            raise NotOwned(f"partition {number} is not this worker's", hint="Ask the group of workers who owns it.")
+        status = keeper.status
+        if status.state == "live" and status.offset >= after and keeper.partition is not None:
+            return 0
+        if status.state in ("halted", "waiting") or asyncio.get_running_loop().time() >= deadline_s:
+            return max(1, max(status.end, after) - status.offset)
+        await asyncio.sleep(LOOK_S)
+
+
+@contextmanager
+def _reading(log: Log, view: View) -> Iterator[Reading]:
+    """A view over the indexes by handles of its own, so that a keeper that ends meanwhile closes nothing under it. An index
+    that is just being recovered is left out.
+    """
+    with ExitStack() as stack:
+        snapshots: dict[int, Snapshot] = {}
+        gap = view.gap
+        for number, folder in view.folders.items():
+            try:
+                index = CarrierIndex(folder, log.identity, number)
+                stack.callback(index.close)
+                snapshots[number] = stack.enter_context(index.snapshot())
+            except (IndexDamaged, LogUnavailable):
+                gap = max(1, gap)
+        yield Reading(log, snapshots, gap)
+
+
+def _found(reading: Reading, question: Question) -> Found | None:
+    """The session asked for; None if it may be among the records that are not folded yet. Raises `NoSession`."""
+    if not question.session:
+        raise UsageError("a session is needed")
+    if question.scope:
+        found = reading.session_in(question.scope, question.session)
+        if found is not None or reading.gap:
+            return found
+        raise NoSession(f"no session {question.session!r} in this log", hint="List them with: cledger sessions")
+    try:
+        return reading.session(question.session)
+    except UsageError as error:
+        if reading.gap:
+            return None
+        raise NoSession(error.message, hint=f"{error.hint} Other workers may have it.") from None
+
+
+def _needs(value: str, name: str) -> None:
+    if not value:
+        raise UsageError(f"a {name} is needed")
+
+
+async def _sessions(reading: Reading, question: Question) -> Said:
+    if question.scope and question.session:
+        found = reading.session_in(question.scope, question.session)
+        return Said(sessions(reading, compacted=question.compacted, among=[found] if found is not None else []))
+    answers = sessions(reading, compacted=question.compacted)
+    return Said([each for each in answers if question.prefix is None or each.session.startswith(question.prefix)])
+
+
+async def _status(reading: Reading, question: Question) -> Said:
+    if not question.session:
+        return Said([status(reading, found) for found in reading.sessions()])
+    found = _found(reading, question)
+    if found is None:
+        return Said([unknown_status(question.scope, question.session, reading.gap)])
+    return Said([status(reading, found)])
+
+
+async def _recall(reading: Reading, question: Question) -> Said:
+    _needs(question.fact, "fact")
+    found = _found(reading, question)
+    if found is None or reading.gap:
+        return Said([unknown_recall(question.fact, reading.gap)])
+    return Said(await recall(reading, found, question.fact, question.as_of))
+
+
+async def _carriers(reading: Reading, question: Question) -> Said:
+    return Said([carriers_answer(answer) for answer in (await _recall(reading, question)).answers])  # type: ignore[arg-type]
+
+
+async def _explain(reading: Reading, question: Question) -> Said:
+    _needs(question.fact, "fact")
+    found = _found(reading, question)
+    if found is None or reading.gap:
+        return Said([unknown_life(question.fact, reading.gap)])
+    return Said(await explain(reading, found, question.fact))
+
+
+async def _forgotten(reading: Reading, question: Question) -> Said:
+    found = _found(reading, question)
+    if found is None:
+        return Said([unknown_forgotten(question.session, question.method)])
+    ask = forgotten if question.method == "ours" else forgotten_by_seed
+    chosen = frozenset(question.classes)
+    return Said([await ask(reading, found, round_=question.round, classes=chosen, limit=question.limit)])
+
+
+async def _alerts(reading: Reading, question: Question) -> Said:
+    cursor = Cursor(offsets=dict(question.cursor))
+    answers = [alert async for alert in stream(reading, cursor=cursor, since_ms=question.since_ms)]
+    return Said(answers, cursor.offsets)
+
+
+async def _request(reading: Reading, question: Question) -> Said:
+    _needs(question.request, "request")
+    found = _found(reading, question)
+    if found is None:
+        return Said([unknown_request(question.scope, question.session, question.request, reading.gap)])
+    return Said([outcome(found, question.request, reading.gap)])
+
+
+async def _quote(reading: Reading, question: Question) -> Said:
+    """Words for each place. A record that was read once never changes (I1), so a lagging index answers too if it has it."""
+    _needs(question.scope, "scope")
+    if not reading.holds(question.scope):
+        return Said([unknown_words(reading.gap) for _ in question.places])
+    quotes = Quotes(reading, question.scope)
+    words = [await words_at(quotes, *place) for place in question.places]
+    return Said([unknown_words(reading.gap) if reading.gap and one.status == "absent" else one for one in words])
+
+
+async def _rehydrate(reading: Reading, question: Question) -> Said:
+    """What backs a claim in the ledger's own store. A catching-up index answers as a store that failed (V1)."""
+    if question.claim is None:
+        raise UsageError("a claim is needed")
+    found = _found(reading, question)
+    if found is None or reading.gap:
+        return Said([Fetched(status="error", key=question.claim.key or "", detail=lacking(reading.gap))])
+    return Said([await rehydrate(found.rows, question.claim, OwnStore(reading, found))])
+
+
+async def _backing(reading: Reading, question: Question) -> Said:
+    """Where to look for what backs a claim, for an agent with a store of its own."""
+    if question.claim is None:
+        raise UsageError("a claim is needed")
+    found = _found(reading, question)
+    if found is None or reading.gap:
+        raise LogUnavailable(lacking(reading.gap), hint="Ask again in a moment.")
+    return Said([backing_of(found.rows, question.claim)])
+
+
+QUESTIONS: dict[str, Ask] = {
+    "sessions": _sessions,
+    "status": _status,
+    "recall": _recall,
+    "carriers": _carriers,
+    "explain": _explain,
+    "forgotten": _forgotten,
+    "alerts": _alerts,
+    "request": _request,
+    "quote": _quote,
+    "rehydrate": _rehydrate,
+    "backing": _backing,
+}
+"""What stands behind /v1/ in a path, and who answers it."""

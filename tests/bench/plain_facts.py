@@ -1,0 +1,99 @@
+"""The extractor done plainly, as a reference for speed: the same rules, found the simple way.
+
+Each class of words (negation, quantifier, obligation, decision and so on) is one `re` of all its words, run over each sentence;
+so is each notation of a date, a number and an identifier. Nothing is passed over after a quick look, and no word, name or
+encoding is remembered from one sentence to the next. What the rules do with what was found (clauses, statements, salience) is
+the extractor's own code, on both sides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib import import_module
+from unittest.mock import patch
+
+from ledger.facts import dates, identifiers, lexicon, model, quantities, tokens
+from ledger.facts.blocks import Block
+from ledger.facts.builder import Builder
+from ledger.facts.dates import Dated
+from ledger.facts.fold import WORD
+from ledger.facts.lexicon import Language
+from ledger.facts.tokens import Token
+from ledger.facts.toolout import tells
+
+ANYTHING = re.compile("")
+"""A quick look that lets everything pass."""
+
+
+@lru_cache(maxsize=64)
+def word_classes(code: str) -> tuple[tuple[int, re.Pattern[str]], ...]:
+    """For each class its tag and the pattern of its words, the longest first."""
+    single = lexicon.LANGUAGES[code].tags.single
+    classes = []
+    for bit in range(max((tag.bit_length() for tag in single.values()), default=0)):
+        words = sorted((word for word, tag in single.items() if tag >> bit & 1), key=lambda word: (-len(word), word))
+        if words:
+            pattern = rf"(?<![{WORD}])(?:{'|'.join(map(re.escape, words))})(?![{WORD}])"
+            classes.append((1 << bit, re.compile(pattern, re.ASCII)))
+    return tuple(classes)
+
+
+def read_words(folded: str, start: int, end: int, language: Language, found: list[Token]) -> None:
+    """Words and marks of a sentence: one pass for each class of words, one for the words themselves."""
+    tags: dict[tuple[int, int], int] = {}
+    for tag, pattern in word_classes(language.code):
+        for m in pattern.finditer(folded, start, end):
+            tags[m.span()] = tags.get(m.span(), 0) | tag
+    first = len(found)
+    language.known.clear()
+    tokens.read_words(folded, start, end, language, found)
+    language.known.clear()
+    for token in found[first:]:
+        if token.kind == "w" and not language.no_spaces:
+            missed = language.tags.single.get(token.word, 0) & ~tags.get((token.start, token.end), 0)
+            assert not missed, f"{token.word!r} lacks {missed:x}"
+
+
+def find_dates(folded: str, start: int, end: int, language: Language) -> list[Dated]:
+    """Dates of a sentence: every notation, whether there is a digit or not."""
+    text = folded[start:end]
+    found = dates._join(text, dates._days(text, language), dates._times(text, language))
+    return [Dated(item.start + start, item.end + start, item.value) for item in found]
+
+
+def _tells(builder: Builder, block: Block, _: Language, small: bool) -> bool:
+    return tells(builder.text[block.start : block.end], small)
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Within it `extract` works the plain way."""
+    modules = {name: import_module(f"ledger.facts.{name}") for name in ("extract", "clauses", "values", "bulk", "salience")}
+    classify, core = identifiers.classify.__wrapped__, identifiers._core.__wrapped__
+    with (
+        patch.object(modules["extract"], "says_nothing", lambda *_: False),
+        patch.object(modules["extract"], "_tells", _tells),
+        patch.object(modules["clauses"], "read_words", read_words),
+        patch.object(modules["clauses"], "find_dates", find_dates),
+        patch.object(modules["clauses"], "classify", classify),
+        patch.object(modules["values"], "classify", classify),
+        patch.object(modules["bulk"], "classify", classify),
+        patch.object(modules["salience"], "classify", classify),
+        patch.object(identifiers, "classify", classify),
+        patch.object(identifiers, "_core", core),
+        patch.object(identifiers, "VALUE", ANYTHING),
+        patch.object(quantities, "_DIGIT", ANYTHING),
+        patch.object(quantities, "word_hint", lambda _: ANYTHING),
+        patch.object(model, "_encode", model._encode.__wrapped__),
+        patch.object(Language, "keys", Language._keys, create=True),
+    ):
+        kept = {code: language.__dict__.pop("keys") for code, language in lexicon.LANGUAGES.items()}
+        try:
+            yield
+        finally:
+            for code, language in lexicon.LANGUAGES.items():
+                language.keys = kept[code]
+                language.known.clear()
