@@ -35,6 +35,9 @@ SEEN_MAX = 100_000
 FEED_WAITING_MAX = 1000
 """Alerts that a slow reader of the feed may lag behind before it loses the oldest, and is told how many."""
 
+QUIET_S = 15.0
+"""After so long without an alert a reader is given a sign, by which one that is gone is noticed."""
+
 _log = logging.getLogger("cledger.agents")
 
 
@@ -120,6 +123,7 @@ class Feed:
 
     def __init__(self) -> None:
         self._readers: set[asyncio.Queue[bytes]] = set()
+        self._ended = asyncio.Event()
         self.lost = 0
         """Alerts that slow readers did not get."""
 
@@ -132,14 +136,25 @@ class Feed:
             queue.put_nowait(value)
 
     async def read(self) -> AsyncIterator[bytes]:
-        """Alerts from now on, without an end."""
+        """Alerts from now on, until `end`; an empty value where none came for `QUIET_S`."""
         queue: asyncio.Queue[bytes] = asyncio.Queue(FEED_WAITING_MAX)
         self._readers.add(queue)
         try:
-            while True:
-                yield await queue.get()
+            while not self._ended.is_set():
+                try:
+                    async with asyncio.timeout(QUIET_S):
+                        value = await queue.get()
+                except TimeoutError:
+                    value = b""
+                if not self._ended.is_set():
+                    yield value
         finally:
             self._readers.discard(queue)
+
+    def end(self) -> None:
+        """No more alerts come: those who read are let go."""
+        self._ended.set()
+        self.publish(b"")
 
 
 class Agents:

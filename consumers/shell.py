@@ -64,6 +64,10 @@ class _Process(faust.Worker):
         self.interrupted = True
         self._schedule_shutdown(signal.SIGINT)
 
+    async def _sentinel_task(self) -> None:
+        """A last turn of the event loop. Everything was gathered before; there is nothing to wait a whole second for."""
+        await asyncio.sleep(0)
+
 
 class Site(msgspec.Struct, frozen=True):
     """Where and what the web server of a process answers: `socket` is bound and listens."""
@@ -71,6 +75,8 @@ class Site(msgspec.Struct, frozen=True):
     socket: Any
     routes: tuple[Route, ...] = ()
     middlewares: tuple[Any, ...] = ()
+    closing: Callable[[], None] = lambda: None
+    """Called when the server stops, so that answers without an end come to one."""
 
 
 class Job(Protocol):
@@ -123,6 +129,11 @@ def execute(app: faust.App, job: Job | None, site: Site) -> int:
     for path, answer in site.routes:
         router = web_server.web_app.router
         (router.add_post if path.startswith(QUESTIONS) else router.add_get)(path, answer)
+
+    async def on_shutdown(_: web.Application) -> None:
+        site.closing()
+
+    web_server.web_app.on_shutdown.append(on_shutdown)
     process = _Process(app, loop=loop, override_logging=False, redirect_stdouts=False, quiet=True, loglevel="WARN")
     process.spinner = None
     outcome = _Outcome()

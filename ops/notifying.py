@@ -112,7 +112,12 @@ def run_notifier(log_url: str, notify: list[str], web_address: str | None, token
     if notice:
         _log.warning("%s", notice)
     agents = Agents([sink_of(text) for text in notify])
-    site = Site(listen.socket, routes=(("/feed", _feed_of(agents.feed)), ("/healthz", _alive)), middlewares=(guard(listen),))
+    site = Site(
+        listen.socket,
+        routes=(("/feed", _feed_of(agents.feed)), ("/healthz", _alive)),
+        middlewares=(guard(listen),),
+        closing=agents.feed.end,
+    )
     print(f"following the alerts of {log_url}, feed at {listen.url}/feed", file=sys.stderr, flush=True)
     return run_agents(
         agents,
@@ -154,7 +159,7 @@ def _feed_of(feed: Feed):  # type: ignore[no-untyped-def]
         await response.prepare(request)
         await response.write(b": the alerts of this ledger from now on\n\n")
         async for value in feed.read():
-            await response.write(b"data: " + value + b"\n\n")
+            await response.write(b"data: " + value + b"\n\n" if value else b": nothing new\n\n")
         return response
 
     return stream

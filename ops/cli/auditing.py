@@ -47,8 +47,10 @@ async def _replay(url: str, until: str | None, verify: bool, emit: str | None, j
     from ops.replay import ends_until
     from ops.replay import replay as refold
     from ops.verify import audit
-    from ops.wiring import open_log
+    from ops.wiring import is_shared, open_log
 
+    if is_shared(url):
+        talk("folding the whole log here, apart from the workers; nothing is published")
     if verify:
         answer, index = await audit(url, talk)
         settle(INTEGRITY if answer.differences else 0)

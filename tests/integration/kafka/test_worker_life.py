@@ -33,7 +33,7 @@ async def test_signal_ends_the_worker_in_order_and_soon(broker: str, tmp_path: P
     """F27: what is folded is published and committed, under load and with a backlog; nothing more is folded."""
     async with fleet(broker, tmp_path, 2, batch=50) as ledger:
         publisher = Publisher(ledger.log, seed=27, chunk=200)
-        await publisher.publish(1000)
+        await publisher.publish(600)
         publisher.go_on()
         worker = ledger.start("a")
         await worker.says("catching up")
@@ -118,12 +118,10 @@ async def test_index_that_was_damaged_or_lost_between_two_lives_is_rebuilt_and_n
     async with fleet(broker, tmp_path, 1) as ledger:
         await Publisher(ledger.log, seed=16, chunk=60).publish(300)
         place = tmp_path / "a" / "kafka" / ledger.log.identity.log_id / "index" / "p000"
-        for damage in ("none", "cut", "emptied", "zeroed", "removed"):
+        for damage in ("none", "cut", "emptied", "removed"):
             size = (place / DATA).stat().st_size if damage != "none" else 0
             if damage in ("cut", "emptied"):
                 os.truncate(place / DATA, size // 2 if damage == "cut" else 0)
-            elif damage == "zeroed":
-                (place / DATA).write_bytes(bytes(size))
             elif damage == "removed":
                 shutil.rmtree(place)
             worker = ledger.start("a", "--exit-when-idle", 0)

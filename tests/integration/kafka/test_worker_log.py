@@ -198,7 +198,7 @@ async def test_worker_that_hangs_is_not_ready_and_then_ends_itself_so_that_anoth
 ) -> None:
     """F5: a commit that never returns leaves the web server alive to say so; a loop that hangs leaves only the watchdog."""
     async with fleet(broker, tmp_path, 1) as ledger:
-        worker = ledger.start("a", "--watchdog", 4, fault=f"{point}:1:hang")
+        worker = ledger.start("a", "--watchdog", 4 if point == "index.commit.before" else 2, fault=f"{point}:1:hang")
         await worker.says("live")
         assert (await worker.answers("/readyz", 200))["readiness"] == "ready"
         await ledger.log.append(EVENTS, answered("scope"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import lmdb
 import pytest
 
 import consumers.keeper
+import consumers.worker
 from consumers.carrier_index import CarrierIndex
 from consumers.keeper import Keeper
 from consumers.membership import OwnsAll
@@ -441,3 +442,45 @@ async def test_bad_bytes_that_were_folded_without_ownership_reach_the_dead_lette
     assert log.buried == [b"{"]
     partition.close()
     index.close()
+
+
+class Silent(OwnsAll):
+    """A group whose coordinator is away."""
+
+    async def commit(self, offsets: Mapping[int, int]) -> bool:
+        return False
+
+
+async def test_worker_whose_group_does_not_answer_is_not_ready_and_lives(tmp_path: Path) -> None:
+    """F6: an outage is waited for, however long; it is told, and is no standstill of this process."""
+    log = MemoryLog(1)
+    await log.append(EVENTS, entries([opened()]))
+    worker = worker_of(log, tmp_path)
+    worker.membership = Silent(1)
+    running = asyncio.create_task(worker.run())
+    await until(lambda: worker.keepers and worker.keepers[0].status.state == "live")
+    await until(lambda: worker.status().readiness == "not ready")
+    assert worker.status().healthy
+    worker.end()
+    assert await running == 0
+
+
+class Hanging(OwnsAll):
+    """A group that takes its time."""
+
+    async def commit(self, offsets: Mapping[int, int]) -> bool:
+        await asyncio.sleep(0.3)
+        return True
+
+
+async def test_worker_that_waits_for_its_group_goes_on_beating(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F5: what the watchdog looks for is a loop that does not run, and not one that waits."""
+    monkeypatch.setattr(consumers.worker, "BEAT_S", 0.01)
+    worker = worker_of(MemoryLog(1), tmp_path)
+    worker.membership = Hanging(1)
+    running = asyncio.create_task(worker.run())
+    await until(lambda: worker.keepers and worker.keepers[0].status.state == "live")
+    await asyncio.sleep(0.2)
+    assert time.monotonic() - worker._watchdog._beat_s < 0.15
+    worker.end()
+    await running

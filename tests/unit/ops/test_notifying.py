@@ -1,0 +1,95 @@
+"""Sinks: a web hook that is told again where that can help, a command without a shell, and what is no sink."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from consumers.agents import Notification
+from ledger.errors import UsageError
+from ops import notifying
+from ops.notifying import Command, Lines, WebHook, run_notifier, sink_of
+
+SAID = Notification(
+    scope="s1", session="s1", group="g1", severity="page", raised={"prohibition_lost": 1}, resolved={}, first={"rule": "C3"}
+)
+
+
+class Hook:
+    """A server that answers as told, then with 200."""
+
+    def __init__(self) -> None:
+        self.answers: list[int] = []
+        self.got: list[dict[str, object]] = []
+
+    async def take(self, request: web.Request) -> web.Response:
+        self.got.append(await request.json())
+        return web.Response(status=self.answers.pop(0) if self.answers else 200)
+
+
+@pytest.fixture
+async def hook(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Hook, str]]:
+    monkeypatch.setattr(notifying, "PAUSE_S", 0.01)
+    made, app = Hook(), web.Application()
+    app.router.add_post("/hook", made.take)
+    server = TestServer(app)
+    await server.start_server()
+    yield made, str(server.make_url("/hook"))
+    await server.close()
+
+
+async def test_p9_web_hook_is_told_again_after_a_server_fault(hook: tuple[Hook, str]) -> None:
+    """P9: at least once."""
+    made, url = hook
+    made.answers = [500, 429]
+    await WebHook(url).send(SAID)
+    assert [each["group"] for each in made.got] == ["g1", "g1", "g1"]
+
+
+async def test_web_hook_that_says_never_is_not_asked_again(hook: tuple[Hook, str]) -> None:
+    made, url = hook
+    made.answers = [404]
+    with pytest.raises(OSError, match="404"):
+        await WebHook(url).send(SAID)
+    assert len(made.got) == 1
+
+
+async def test_web_hook_that_is_not_there_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notifying, "PAUSE_S", 0.001)
+    with pytest.raises(OSError, match="4 times"):
+        await WebHook("http://127.0.0.1:9/hook").send(SAID)
+
+
+async def test_command_gets_the_notification_on_stdin_and_no_shell(tmp_path: Path) -> None:
+    """P10: nothing of it is ever a word of a command line."""
+    script = tmp_path / "note.py"
+    script.write_text(f"import sys; open({str(tmp_path / 'out')!r}, 'w').write(sys.stdin.read())")
+    sink = sink_of(f"{sys.executable} {script} ; touch {tmp_path / 'shell'}")
+    await sink.send(SAID)
+    assert json.loads((tmp_path / "out").read_text())["group"] == "g1"
+    assert not (tmp_path / "shell").exists()
+
+
+async def test_command_that_fails_is_a_failure() -> None:
+    with pytest.raises(OSError, match="ended with 3"):
+        await Command([sys.executable, "-c", "raise SystemExit(3)"]).send(SAID)
+
+
+def test_sinks_by_their_names() -> None:
+    assert isinstance(sink_of("-"), Lines)
+    assert isinstance(sink_of("https://hooks.example/x"), WebHook)
+    assert isinstance(sink_of("notify-send alert"), Command)
+    for bad in ("http://", "'unclosed", ""):
+        with pytest.raises(UsageError):
+            sink_of(bad)
+
+
+def test_agents_want_a_log_on_kafka(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Kafka"):
+        run_notifier(f"lmdb:{tmp_path}", ["-"], None, None)
