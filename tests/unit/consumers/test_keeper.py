@@ -37,7 +37,10 @@ PATIENCE_S = 20.0
 
 
 @pytest.fixture(autouse=True)
-def toy() -> Iterator[None]:
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The toy language, and short waits."""
+    monkeypatch.setattr(consumers.keeper, "IDLE_S", 0.05)
+    monkeypatch.setattr(consumers.worker, "COMMIT_S", 0.05)
     with toy_facts():
         yield
 
