@@ -27,6 +27,9 @@ from ledger.state import TIMERS as TIMER_GROUP
 from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from schemas.ids import digest
 
+ROWS_KEPT = 16_384
+"""Decoded rows of a scope that are held at once: more than the records of a batch share, fewer than a long round touches."""
+
 FORMAT = 3
 """Version of the row shapes and places. Another one in a file means: rebuild, for rows are a cache of the log."""
 
@@ -91,7 +94,7 @@ def outbox_of(file: LmdbFile) -> StoredValues:
 
 
 class StoredRows:
-    """The rows of one scope as one transaction sees them. Decoded rows are kept as long as this object lives."""
+    """The rows of one scope as one transaction sees them. Up to `ROWS_KEPT` decoded rows are kept."""
 
     def __init__(self, file: LmdbFile, txn: lmdb.Transaction[Any], ordinal: int) -> None:
         self._file = file
@@ -111,6 +114,8 @@ class StoredRows:
             row = table.decode(raw) if raw is not None else None
         except ROW_FAULTS as error:
             raise self._fault(error) from error
+        if len(self._cache) >= ROWS_KEPT:
+            self._cache.clear()
         self._cache[full] = row
         if not len(self._cache) % TOUCHES:
             self._file.give_back_pages()

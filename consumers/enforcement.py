@@ -21,6 +21,7 @@ REQUEST_TAGS = (
 )
 """How the values of records begin for which somebody waits."""
 
+ROUND_TAG = b'{"type":"compaction.observed'
 TAIL_ENTRIES = 100
 """How many entries a commit may still take up after the first request in it: somebody waits for the answer."""
 
@@ -39,11 +40,18 @@ def is_request(value: bytes) -> bool:
 
 
 def end_soon(entries: list[Entry]) -> list[Entry]:
-    """The batch, ended `TAIL_ENTRIES` after the first request in it."""
-    for at, entry in enumerate(entries[: len(entries) - TAIL_ENTRIES]):
+    """The batch, ended `TAIL_ENTRIES` after the first request in it. An observed compaction is a batch of its own: it touches
+    the rows of every fact that left, and what one commit touches is in memory at once.
+    """
+    end = len(entries)
+    for at, entry in enumerate(entries):
+        if at >= end:
+            break
+        if entry.value.startswith(ROUND_TAG):
+            return entries[: at or 1]
         if is_request(entry.value):
-            return entries[: at + 1 + TAIL_ENTRIES]
-    return entries
+            end = min(end, at + 1 + TAIL_ENTRIES)
+    return entries[:end]
 
 
 def decisions_of(entry: Entry, result: Step) -> list[tuple[Output, bool]]:

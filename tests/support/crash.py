@@ -58,7 +58,10 @@ class CrashHarness:
                 lines.append(line.rstrip("\n"))
             process.send_signal(signal.SIGKILL)
         try:
+            # What was read ahead with the lines is in the stream's buffer, which `communicate` passes by.
+            ahead = process.stdout.read() if kill_after_lines is not None else ""
             rest, stderr = process.communicate(timeout=PATIENCE_S)
+            rest = ahead + rest
         except subprocess.TimeoutExpired:
             process.kill()
             rest, stderr = process.communicate()
