@@ -44,6 +44,9 @@ RETRY_S_FIRST, RETRY_S_MAX = 0.2, 5.0
 TIMERS_S = 15.0
 """How often timers and pending grants are looked at, once live."""
 
+END_S = 5.0
+"""How often a quiet partition asks whether its log is still there."""
+
 GRANT_PENDING_S = 900.0
 """How long a grant may be pending, as its owner sees it, before a tick raises a ticket."""
 
@@ -111,6 +114,7 @@ class Keeper:
         self._task: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
         self._timers_at_s = 0.0
+        self._looked_s = time.monotonic()
         self._pending_since: dict[PendingGrant, float] = {}
         self._crew = crew
         self._observe: Callable[[Entry], None] = crew.observe if crew is not None else lambda _: None
@@ -218,6 +222,14 @@ class Keeper:
                 self._moved(partition)
             else:
                 self.status.moved_s = time.monotonic()
+                await self._look_at_the_end()
+
+    async def _look_at_the_end(self) -> None:
+        """Nothing came: is the log still there, and no shorter? A partition that nobody writes to would not learn of it."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s >= END_S:
+            self._looked_s = now_s
+            self.status.end = max(self.status.offset, await self.log.end(EVENTS, self.number))
 
     async def _done_beside(self) -> None:
         """Wait for the consumers beside the fold: they read the index, in threads that cannot be interrupted."""

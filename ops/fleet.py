@@ -43,6 +43,11 @@ OWNERS_S = 5.0
 ANEW_S = 0.2
 """What was learnt less than this ago is not asked for again, so that a fleet without workers costs its clients little."""
 
+REPLACED_S, ASK_AGAIN_S = 20.0, 0.5
+"""How long an owner may be away before nobody answers: a worker that was killed is replaced after its session timeout, 10 s
+unless set otherwise.
+"""
+
 START_ONE = "Start one with: cledger worker --log kafka://HOST:PORT"
 A = TypeVar("A")
 _log = logging.getLogger("cledger.client")
@@ -273,9 +278,19 @@ class FleetBackend:
             return await rehydrate(found.rows, claim, retrieval or OwnStore(reading, found))
 
     async def outcome(self, scope: str, session: str, request: str, after: int) -> RequestAnswer:
-        """See `ledger.client.Backend`. Raises `NobodyAnswers`: no partition is folded here just for this."""
-        reply = await self._fleet.ask("request", self._question(scope, session, after, request=request))
-        return reply.one(RequestAnswer)
+        """See `ledger.client.Backend`. An owner that is gone is being replaced, so it is asked again for `REPLACED_S`.
+
+        Raises `NobodyAnswers` after that: no partition is folded here just for this.
+        """
+        question = self._question(scope, session, after, request=request)
+        until_s = time.monotonic() + REPLACED_S
+        while True:
+            try:
+                return (await self._fleet.ask("request", question)).one(RequestAnswer)
+            except NobodyAnswers:
+                if time.monotonic() > until_s:
+                    raise
+                await asyncio.sleep(ASK_AGAIN_S)
 
     async def rewrites(self, scope: str, span: str, role: str, text: str) -> bool:
         """See `ledger.client.Backend`: there is no index at hand, and no record waits for a worker's."""

@@ -71,10 +71,12 @@ async def copy_log(source: Log, target: Log, progress: Progress = lambda *_: Non
     present = {topic: await _scopes(target, topic, work) for topic in TOPICS}
     for topic in TOPICS:
         await _refuse_foreign(source, topic, present[topic], work)
+    # Outputs follow their events: with ends taken in this order no output is copied whose event is not, while workers go on.
+    ends = {topic: await _ends(source, topic) for topic in reversed(TOPICS)}
     answers = []
     for topic in TOPICS:
         before = sum(scope.count for scope in present[topic].values())
-        copied = await _append_rest(source, target, topic, present[topic], work)
+        copied = await _append_rest(source, target, topic, ends[topic], present[topic], work)
         answers.append(TopicCopied(topic=topic, copied=copied, present=before, entries=before + copied))
     for topic in TOPICS:
         await _compare(target, topic, present[topic], work)
@@ -94,13 +96,17 @@ class _Work:
 
 
 async def _total(log: Log, topic: str) -> int:
-    return sum([await log.end(topic, number) for number in range(log.identity.partitions)])
+    return sum(await _ends(log, topic))
 
 
-async def _batches(log: Log, topic: str, work: _Work) -> AsyncIterator[list[Entry]]:
-    """All entries of a topic as of now, partition by partition, each partition in order."""
+async def _ends(log: Log, topic: str) -> list[int]:
+    return [await log.end(topic, number) for number in range(log.identity.partitions)]
+
+
+async def _batches(log: Log, topic: str, work: _Work, ends: list[int] | None = None) -> AsyncIterator[list[Entry]]:
+    """All entries of a topic up to these ends, or as of now, partition by partition, each partition in order."""
     for number in range(log.identity.partitions):
-        offset, end = 0, await log.end(topic, number)
+        offset, end = 0, ends[number] if ends is not None else await log.end(topic, number)
         while offset < end:
             batch = await log.read(topic, number, offset, max_entries=min(READ_ENTRIES, end - offset))
             if not batch:
@@ -151,12 +157,12 @@ def _foreign(topic: str, why: str) -> UsageError:
     )
 
 
-async def _append_rest(source: Log, target: Log, topic: str, present: Scopes, work: _Work) -> int:
-    """Append what the target lacks. `present` then says what it must have."""
+async def _append_rest(source: Log, target: Log, topic: str, ends: list[int], present: Scopes, work: _Work) -> int:
+    """Append what the target lacks up to these ends. `present` then says what it must have."""
     skipped: dict[bytes, int] = {}
     before = {name: scope.count for name, scope in present.items()}
     copied = 0
-    async for batch in _batches(source, topic, work):
+    async for batch in _batches(source, topic, work, ends):
         rest = []
         for entry in batch:
             _check_place(source, entry)

@@ -13,6 +13,7 @@ from consumers.carrier_index import CarrierIndex, entry_hash
 from consumers.partition import output_id
 from ledger.errors import LogDamaged, UsageError
 from ledger.log import ALERTS, DECISIONS, EVENTS, Entry, Log, LogIdentity, NewEntry
+from ops.queries.quotes import time_of
 from ops.store import Reading, Store, scratch_store
 from schemas.codec import NotARecord, UnknownType, decode_record
 from schemas.ids import Position, digest
@@ -337,7 +338,7 @@ async def ends_until(log: Log, until: str) -> dict[int, int]:
         offset = 0
         while entries := await log.read(EVENTS, partition, offset, max_entries=READ_ENTRIES):
             for entry in entries:
-                time_ms = msgspec.json.decode(entry.value, type=_Time).time_ms
+                time_ms = time_of(entry.value)
                 if time_ms is not None and time_ms > limit_ms:
                     ends.setdefault(partition, entry.position.offset)
             offset += len(entries)
@@ -348,10 +349,6 @@ async def ends_until(log: Log, until: str) -> dict[int, int]:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 20
-
-
-class _Time(msgspec.Struct):
-    time_ms: int | None = None
 
 
 def parse_time_ms(text: str) -> int:

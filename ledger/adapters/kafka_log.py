@@ -47,7 +47,7 @@ from ledger.log import (
 from schemas.ids import Position
 
 IDENTITY_CHECK_S = 5.0
-"""An append asks whether the topics are still the same if nobody has for this long."""
+"""An append, or a question for the end, asks whether the topics are still the same if nobody has for this long."""
 
 
 class KafkaLog:
@@ -169,8 +169,7 @@ class KafkaLog:
         await self._writer.append(DEAD_LETTERS, entries, places)
 
     async def _append(self, topic: str, entries: Sequence[NewEntry]) -> list[Position]:
-        if time.monotonic() - self._checked_s > IDENTITY_CHECK_S:
-            await self._suspect("")
+        await self._look_again()
         places = [partition_of(entry.key, self._identity.partitions) for entry in entries]
         positions = await self._writer.append(topic, entries, places)
         for position in positions:
@@ -190,6 +189,7 @@ class KafkaLog:
         """The offset that the next entry of the partition will take, see `ledger.log.Log`."""
         self._refuse_if_closed()
         check_place(topic, partition, self._identity.partitions)
+        await self._look_again()
         return await self._reader.end(topic, partition)
 
     async def wait_for(self, topic: str, partition: int, offset: int, timeout_s: float) -> bool:
@@ -212,6 +212,11 @@ class KafkaLog:
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise LogClosed(f"kafka://{self._connection.servers}: the log was closed")
+
+    async def _look_again(self) -> None:
+        """Ask whether the topics are still the same, if nobody has for a while."""
+        if time.monotonic() - self._checked_s > IDENTITY_CHECK_S:
+            await self._suspect("")
 
     async def _suspect(self, why: str) -> None:
         """Are the topics still the ones that the log was created with? Raises `LogDamaged` if not."""

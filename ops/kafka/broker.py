@@ -32,6 +32,9 @@ from ledger.errors import LedgerError, UsageError
 from ops.kafka.jars import BrokerUnavailable, jars
 
 HOST = "127.0.0.1"
+PORT = 9092
+"""Where Kafka usually listens."""
+
 HEAP = "512m"
 START_TIMEOUT_S = 90.0
 """A node answers after some 4 s on an idle machine; a loaded one takes several times that."""
@@ -335,7 +338,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("action", choices=["start", "stop", "run"], help="run stays in the foreground and stops with it")
     parser.add_argument("--folder", type=Path, default=default_folder(), help="where the cluster's files lie")
     parser.add_argument("--nodes", type=int, default=1, help="of a new cluster, 1 to 3")
-    parser.add_argument("--port", type=int, default=0, help="of the first node of a new cluster; default: a free one")
+    parser.add_argument("--port", type=int, help=f"of the first node of a new cluster; default: {PORT}, or a free one")
     options = parser.parse_args(arguments)
     logging.getLogger().addHandler(logging.NullHandler())  # each look at a node that is not up yet is an error to the client
     try:
@@ -343,15 +346,34 @@ def main(arguments: list[str] | None = None) -> int:
             Cluster.load(options.folder).stop()
             return 0
         exists = (options.folder / STATE).exists()
-        cluster = Cluster.load(options.folder) if exists else Cluster.make(options.folder, options.nodes, port=options.port)
+        if exists:
+            cluster = Cluster.load(options.folder)
+            if options.port is not None and not cluster.servers.endswith(f":{options.port}"):
+                raise UsageError(
+                    f"{options.folder} holds a cluster at {cluster.servers}, whose port stays what it is",
+                    hint="Leave out --port, or make another cluster: --folder NEW",
+                )
+        else:
+            port = options.port if options.port is not None else PORT if _is_free(PORT) else 0
+            cluster = Cluster.make(options.folder, options.nodes, port=port)
         cluster.start()
-        print(cluster.servers, flush=True)
+        print(f"kafka://{cluster.servers}", flush=True)
         if options.action == "run":
             _until_told(cluster)
     except LedgerError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     return 0
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
 
 
 def _until_told(cluster: Cluster) -> None:

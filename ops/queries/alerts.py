@@ -8,7 +8,7 @@ import msgspec
 
 from ledger.errors import LogDamaged
 from ledger.log import ALERTS, EVENTS, Entry, Log
-from ops.queries.quotes import Quotes, excerpt, iso_time
+from ops.queries.quotes import Quotes, excerpt, iso_time, time_of
 from ops.store import Reading
 from schemas.alerts import AlertRaised, AnyAlert
 from schemas.codec import NotARecord, UnknownType, decode_alert
@@ -35,10 +35,6 @@ class AlertAnswer(msgspec.Struct, kw_only=True):
     runbook: str
     time: str | None
     position: str
-
-
-class _Cause(msgspec.Struct):
-    time_ms: int | None = None
 
 
 class Cursor(msgspec.Struct, kw_only=True):
@@ -115,7 +111,7 @@ async def _time_of(reading: Reading, entry: Entry) -> int | None:
     for name, value in entry.headers:
         if name == "source_offset":
             found = await reading.log.read(EVENTS, entry.position.partition, int(value), max_entries=1)
-            return msgspec.json.decode(found[0].value, type=_Cause).time_ms if found else None
+            return time_of(found[0].value) if found else None
     return None
 
 

@@ -71,9 +71,24 @@ def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+class _Timed(msgspec.Struct):
+    time_ms: int | None = None
+
+
+def time_of(value: bytes) -> int | None:
+    """When an entry of the events says that it happened; None for one that is no record, or does not say."""
+    try:
+        return msgspec.json.decode(value, type=_Timed).time_ms
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def iso_time(time_ms: int | None) -> str | None:
-    """Milliseconds since the epoch as ISO 8601 in UTC."""
+    """Milliseconds since the epoch as ISO 8601 in UTC; None for a time that no calendar has."""
     if time_ms is None:
         return None
-    moment = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
+    try:
+        moment = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -223,10 +223,11 @@ def carriers_of(found: Found, row: FactRow) -> list[CarrierAnswer]:
 
 
 def _raw_carrier(found: Found, span: SpanRow) -> list[CarrierAnswer]:
+    """Where the span stands. What a pending grant may take is there until it goes: answers keep the state before."""
     wheres = []
-    if span.in_window and not span.leaving and span.session == found.session.ordinal:
+    if span.in_window and span.session == found.session.ordinal:
         wheres.append("window")
-    if span.in_store and not span.leaving_store:
+    if span.in_store:
         wheres.append("store")
     if span.external:
         wheres.append("external")

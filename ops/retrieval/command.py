@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,13 +47,15 @@ class CommandStore:
     """Promises V1 to V5 over a command line given by the user, never by a transcript."""
 
     def __init__(self, command: str, *, deadline_s: float = DEADLINE_S) -> None:
-        """Raises `UsageError` if the command line cannot be split into words or is empty."""
+        """Raises `UsageError` if the command line cannot be split into words, is empty, or names no program that can be run."""
         try:
             self._words = shlex.split(command)
         except ValueError as error:
             raise UsageError(f"{command!r} is no command line: {error}") from None
         if not self._words:
             raise UsageError("an empty command line cannot be asked")
+        if shutil.which(self._words[0]) is None:
+            raise UsageError(f"{self._words[0]} cannot be run", hint="Check its path and permissions; nothing was recorded.")
         self._deadline_s = deadline_s
 
     async def fetch(self, key: str) -> Fetched:

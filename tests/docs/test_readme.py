@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import json
 import re
 import shlex
 import shutil
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -107,9 +105,7 @@ def test_demo_touches_neither_the_users_log_nor_the_network(tmp_path: Path) -> N
 @pytest.mark.parametrize("code", blocks("python", TEXT), ids=lambda code: code.strip().splitlines()[-1].strip()[:30])
 def test_readme_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLEDGER_DATA", str(tmp_path))
-    space: dict[str, object] = {}
-    exec(compile("async def example():\n" + textwrap.indent(code, "    "), "README.md", "exec"), space)
-    asyncio.run(space["example"]())  # type: ignore[operator]
+    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
 
 
 def test_readme_names_only_folders_and_files_that_are_there() -> None:

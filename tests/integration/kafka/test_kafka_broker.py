@@ -37,7 +37,9 @@ async def test_broker_run_in_the_foreground_ends_when_told_and_leaves_nothing_ru
     )
     try:
         assert process.stdout is not None
-        servers = (await process.stdout.readline()).decode().strip()
+        address = (await process.stdout.readline()).decode().strip()
+        servers = address.removeprefix("kafka://")
+        assert servers != address
         log = await KafkaLog.create(servers, 1)
         await log.append(EVENTS, [NewEntry("scope", b"v")])
         assert await log.end(EVENTS, 0) == 1
@@ -47,6 +49,14 @@ async def test_broker_run_in_the_foreground_ends_when_told_and_leaves_nothing_ru
         await process.communicate()
     assert process.returncode == 0
     assert not any(node.pid for node in Cluster.load(tmp_path).state.nodes)
+
+
+def test_broker_of_another_port_is_not_passed_off_as_the_one_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Cluster.make(tmp_path / "here", 1, port=19_092)
+    assert command.main(["start", "--folder", str(tmp_path / "here"), "--port", "19093"]) == 2
+    assert "--folder NEW" in capsys.readouterr().err
 
 
 def test_broker_stop_without_a_cluster_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ledger.adapters.memory_log import MemoryLog
 from ledger.errors import IntegrityError, LogUnavailable, UsageError
 from ledger.following import all_entries
-from ledger.log import ALERTS, EVENTS, TOPICS, Entry, NewEntry
+from ledger.log import ALERTS, DECISIONS, EVENTS, TOPICS, Entry, NewEntry
 from ops.log_copy import copy_log
 from schemas.ids import Position
 from tests.support.cli import SAMPLE, Cli
@@ -95,6 +95,30 @@ async def test_target_with_entries_of_its_own_is_refused_before_anything_is_writ
     with pytest.raises(UsageError, match=r"no earlier copy"):
         await copy_log(source, target)
     assert await contents(target) == before
+
+
+class Busy(MemoryLog):
+    """A log that gets an event and its decision each time somebody reads its events."""
+
+    pairs = 0
+
+    async def read(self, topic: str, partition: int, offset: int, **limits: int) -> list[Entry]:
+        if topic == EVENTS:
+            for kind in (EVENTS, DECISIONS):
+                await self.append(kind, [NewEntry("scope-1", b"%d" % self.pairs)])
+            self.pairs += 1
+        return await super().read(topic, partition, offset, **limits)
+
+
+async def test_p8_copy_of_a_log_in_use_holds_no_decision_whose_event_it_lacks() -> None:
+    """P8: verified, it is a whole log; a second copy brings what came meanwhile."""
+    source, target = Busy(1), MemoryLog(1)
+    await source.append(EVENTS, [NewEntry("scope-1", b"first")])
+    for _ in range(2):
+        await copy_log(source, target)
+        events, decisions = [{entry.value for entry in await target.read(topic, 0, 0)} for topic in (EVENTS, DECISIONS)]
+        assert decisions <= events
+    assert decisions
 
 
 async def test_target_that_is_ahead_of_its_source_is_refused() -> None:
