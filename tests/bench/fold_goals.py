@@ -274,6 +274,7 @@ def g9(inputs: Inputs) -> Case:
     return Case(
         code="G9", what=f"records {count - EDGE:,} to {count:,} of one scope ÷ the first {EDGE:,}", pair=grown, unit="records",
         goal=1 / 1.2, rounds_max=2, note="with compactions, one for every 500 messages; --records sets the length of the run",
+        why="the rows of a scope lie on more pages as it grows, so a commit writes more of them",
     )  # fmt: skip
 
 

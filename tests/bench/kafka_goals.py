@@ -154,6 +154,7 @@ def g4(inputs: Inputs) -> Case | Outcome:
         a=Side("consumer", lambda: asyncio.run(_in_memory(broker.servers, broker.filled))[0]),
         b=Side("getmany", lambda: asyncio.run(_raw(broker.servers, broker.filled + EVENTS, RECORDS))),
         note="a record here is a message with two facts, 1 kB of JSON; each changes some fifteen rows",
+        why="the peer makes no object of a record; ours changes some fifteen rows for each, in Python, and hashes them",
     )  # fmt: skip
 
 
@@ -167,6 +168,7 @@ def g5_kafka(inputs: Inputs) -> Case | Outcome:
         code="G5 Kafka", what=what, unit="records", goal=0.25, rounds_max=5,
         a=Side("fold", lambda: asyncio.run(_stored(broker.servers, broker.filled, fresh(inputs.folder)))[0]),
         b=Side("getmany", lambda: asyncio.run(_raw(broker.servers, broker.filled + EVENTS, RECORDS))),
+        why="as G4, and each row is encoded, summed and put on a page",
     )  # fmt: skip
 
 
@@ -211,6 +213,7 @@ def g6(inputs: Inputs) -> Case | Outcome:
         code="G6", what=what, unit="records", goal=10.0, rounds_max=3,
         a=Side("consumer", lambda: asyncio.run(_in_memory(broker.servers, broker.filled))[0]), b=Side("agent", agent),
         note="the agent's start, about a second of CPU, counts for it",
+        why="as G4: a fold of facts costs as much as the peer's four tasks for a record",
     )  # fmt: skip
 
 
@@ -249,6 +252,9 @@ def _latency(inputs: Inputs, code: str, what: str, *, backfill: bool) -> Outcome
         wall=Figures(ratio, ratio, ratio, *rates, 0.0), cpu=Figures(ratio, ratio, ratio, *rates, 0.0),
         note=f"p50 {p50:.2f} times the echo's (goal 1.5), p99 {p99:.2f} times (goal 2.0); A/B is the smaller share of a goal; "
         f"worker p50 {halves['worker'][0] * 1000:.1f} ms, echo {halves['echo'][0] * 1000:.1f} ms",
+        why="a request waits for the batch before it, up to a hundred records; the echo reads over them"
+        if backfill
+        else "an answer waits for a synced commit, two changes of thread and an append; the echo for an append alone",
     )  # fmt: skip
 
 
