@@ -54,6 +54,9 @@ LOOK_S = 0.005
 THREADS = 2
 """Questions that are answered at the same time. More would only take turns, and the fold has to have its own."""
 
+QUESTION_S = 10.0
+"""How long a question may take to arrive: who sends half of one must not hold a connection for good."""
+
 LOG_HEADER, GAP_HEADER, CURSOR_HEADER = "Cledger-Log", "Cledger-Gap", "Cledger-Cursor"
 """Which log the worker folds, how many records the answer lacks, and for alerts where the next question goes on, as JSON."""
 
@@ -165,9 +168,14 @@ class WorkerAnswers:
             if self.worker is None:
                 return self._problem(503, "starting", "The worker has not begun.")
             try:
-                body = await request.read()
+                async with asyncio.timeout(QUESTION_S):
+                    body = await request.read()
             except web.HTTPRequestEntityTooLarge as error:
                 return self._problem(413, "the question is too long", error.text or "")
+            except TimeoutError:
+                late = self._problem(408, "the question did not come to its end", f"Send it within {QUESTION_S:g} s.")
+                late.force_close()
+                return late
             try:
                 return await self._answer(self.worker, ask, msgspec.json.decode(body or b"{}", type=Question))
             except (msgspec.DecodeError, RecursionError) as error:

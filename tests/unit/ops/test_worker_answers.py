@@ -258,3 +258,14 @@ async def test_partition_that_was_just_given_back_is_not_answered_for(site: Site
 )
 def test_worker_on_every_address_is_told_by_the_one_that_brokers_see(listens: str, seen_from: str, told: str) -> None:
     assert _reachable(listens, seen_from) == told
+
+
+async def test_half_a_question_holds_no_connection_for_good(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ops.worker_answers.QUESTION_S", 0.05)
+    assert site.http.port is not None
+    reader, writer = await asyncio.open_connection(site.http.host, site.http.port)
+    writer.write(b"POST /v1/sessions HTTP/1.1\r\nHost: here\r\nContent-Length: 100\r\n\r\nhalf")
+    async with asyncio.timeout(10):
+        answer = await reader.readline()
+    assert answer.startswith(b"HTTP/1.1 408")
+    writer.close()
