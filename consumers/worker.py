@@ -25,7 +25,7 @@ from consumers.membership import Membership, Owned
 from ledger.errors import LogUnavailable
 from ledger.log import EVENTS, Log
 
-COMMIT_S = 1.0
+COMMIT_S = 0.5
 """How often the group is told how far owned partitions are."""
 
 BEAT_S = 0.5
