@@ -32,6 +32,9 @@ SILENT_AFTER_MS = 15 * 60_000
 LAGGING_AFTER_MS = 5 * 60_000
 """Records that are older than this on arrival come from a queue that does not drain, or from a backfill."""
 
+LAGGING_ENDS_SHARE = 0.8
+"""A publisher that lags is said to until its lag is below this share of the limit, so that one at the limit does not flicker."""
+
 PublisherState = Literal["active", "idle", "silent"]
 
 _OPENING, _CLOSING = ("session.opened.", "span.recorded."), "session.closed."
@@ -91,10 +94,26 @@ class _Head(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Head).decode
 
 
-class _Publisher:
-    __slots__ = ("lag_ms", "late", "missing", "open", "records", "repeated", "seen_ms", "sequence", "session")
+class Level:
+    """A value that is too high from one limit on, and fine again only below another one."""
 
-    def __init__(self) -> None:
+    __slots__ = ("clear_below", "fire_above", "firing")
+
+    def __init__(self, *, fire_above: float, clear_below: float) -> None:
+        self.fire_above, self.clear_below = fire_above, clear_below
+        self.firing = False
+
+    def see(self, value: float) -> bool:
+        """Take note of the value; true while it is too high."""
+        self.firing = value > self.fire_above or (self.firing and value >= self.clear_below)
+        return self.firing
+
+
+class _Publisher:
+    __slots__ = ("lag_ms", "lagging", "late", "missing", "open", "records", "repeated", "seen_ms", "sequence", "session")
+
+    def __init__(self, lagging_after_ms: int) -> None:
+        self.lagging = Level(fire_above=lagging_after_ms, clear_below=lagging_after_ms * LAGGING_ENDS_SHARE)
         self.records = self.open = self.missing = self.late = self.repeated = 0
         self.seen_ms = 0
         self.session = ""
@@ -155,6 +174,7 @@ class IngestMonitor:
         publisher.records += 1
         publisher.seen_ms = max(publisher.seen_ms, now_ms)
         publisher.lag_ms = max(0, now_ms - head.time_ms) if head.time_ms is not None else None
+        publisher.lagging.see(publisher.lag_ms or 0)
         publisher.session = _cut(head.session)
         session = self._session(key, publisher, entry.key, head.session)
         if head.sequence is not None:
@@ -193,7 +213,7 @@ class IngestMonitor:
             publisher=key[0],
             agent=key[1],
             state=state,
-            lagging=publisher.lag_ms is not None and publisher.lag_ms > self._lagging_after_ms,
+            lagging=publisher.lagging.firing,
             records=publisher.records,
             open_sessions=publisher.open,
             session=publisher.session,
@@ -208,7 +228,7 @@ class IngestMonitor:
     def _publisher(self, key: tuple[str, str]) -> _Publisher:
         known = self._publishers.get(key)
         if known is None:
-            known = self._publishers[key] = _Publisher()
+            known = self._publishers[key] = _Publisher(self._lagging_after_ms)
             if len(self._publishers) > self._publishers_max:
                 self._publishers.popitem(last=False)
                 self._forgotten += 1

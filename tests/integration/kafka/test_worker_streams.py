@@ -17,6 +17,7 @@ from aiokafka.structs import TopicPartition
 
 import schemas.codec
 from consumers.carrier_index import CarrierIndex
+from consumers.ingest_monitor import Level
 from consumers.membership import GROUP
 from consumers.partition import Partition
 from ledger.adapters.memory_log import MemoryLog
@@ -54,6 +55,12 @@ def case(name: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         pytest.skip("the cases lie outside the repository, and are not here")
     found = next(each for each in map(json.loads, CASES.read_text("utf-8").splitlines()) if each["id"] == name)
     return found["input"]["stream"], found["expected"]
+
+
+def _config(name: str) -> dict[str, Any]:
+    return next(each for each in map(json.loads, CASES.read_text("utf-8").splitlines()) if each["id"] == name)["input"][
+        "config"
+    ]
 
 
 def numbered(count: int) -> list[NewEntry]:
@@ -376,11 +383,17 @@ async def test_r161_what_becomes_visible_late_is_never_jumped_over(in_memory: In
     assert progress(in_memory) == (expected["gaps_reported"][0], expected["skipped_silently"])
 
 
-def test_r163_level_that_swings_around_a_limit() -> None:
-    case("R163")
-    pytest.skip(
-        "no alert of the ledger compares a level with a limit: alerts follow from records, and a hit rate is compared once"
-    )
+def test_r163_level_that_swings_around_a_limit_is_told_once() -> None:
+    """What compares a level with a limit is the watch over publishers: two limits, one for each direction."""
+    stream, expected = case("R163")
+    limits = _config("R163")
+    level = Level(fire_above=limits["fire_above"], clear_below=limits["clear_below"])
+    states = ["firing" if level.see(step["value"]) else "ok" for step in stream]
+    turns = [
+        (step["at_s"], after) for step, before, after in zip(stream, ["ok", *states], states, strict=False) if before != after
+    ]
+    assert states == expected["states"]
+    assert turns == [(expected["fired_at_s"], "firing"), (expected["resolved_at_s"], "ok")]
 
 
 async def test_r165_backlog_is_taken_up_before_anything_new(bench: Bench) -> None:
