@@ -33,7 +33,7 @@ LAGGING_AFTER_MS = 5 * 60_000
 """Records that are older than this on arrival come from a queue that does not drain, or from a backfill."""
 
 LAGGING_ENDS_SHARE = 0.8
-"""A publisher that lags is said to until its lag is below this share of the limit, so that one at the limit does not flicker."""
+"""A publisher that lags is said to until its lag is below this share of the limit, so that it does not flicker there."""
 
 PublisherState = Literal["active", "idle", "silent"]
 
