@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from ledger.facts.blocks import blocks, sentences
+from ledger.facts.comparison import compared
 from ledger.facts.detection import detect
 from ledger.facts.extract import extract
 from ledger.facts.findings import Finding
@@ -74,7 +76,7 @@ def check(source: str, summary: str, role: Role, *, id: str | None = None, quote
     source, summary = _HALF.sub("\ufffd", source), _HALF.sub("\ufffd", summary)
     facts = extract(source, role, scope_key=_SCOPE).facts
     prepared = SummaryText(summary)
-    findings = [survival(fact, prepared) for fact in facts]
+    findings = _compared(source, facts, [survival(fact, prepared) for fact in facts], prepared)
     fidelity = _fidelity(facts, findings)
     said = summary if quoted else ""
     rows = tuple(_row(source, said, fact, finding, fidelity, role) for fact, finding in zip(facts, findings, strict=True))
@@ -89,6 +91,17 @@ def check(source: str, summary: str, role: Role, *, id: str | None = None, quote
     elif len(read) < len(facts) or (not facts and source.strip(SPACE) and detect(fold(source), original=source) is UNREAD):
         verdict = "unknown"
     return CheckResult(id, verdict, polarity, quantifier, hedge, rows, tuple(unsupported(source, summary)), RULES_VERSION)  # type: ignore[arg-type]
+
+
+def _compared(source: str, facts: Sequence[Fact], findings: list[Finding], summary: SummaryText) -> list[Finding]:
+    """Each finding with the whole sentence of its fact compared, conditions and all."""
+    spans = [span for block in blocks(source) for span in sentences(source, block.start, block.end)]
+    found, whole = [], fold(source)
+    for fact, finding in zip(facts, findings, strict=True):
+        at = bisect_right(spans, (fact.start, len(source))) - 1
+        start, end = spans[at] if at >= 0 else (fact.start, fact.end)
+        found.append(compared(fact, finding, source[start:end], summary, whole))
+    return found
 
 
 def _group(fact: Fact) -> tuple[FactClass, FactKind]:

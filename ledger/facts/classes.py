@@ -44,7 +44,8 @@ def class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool) 
                 return None if builder.explains or builder.long else "narrative", ""
             return "prohibition", ""
         return None, ""
-    if role in {"user", "assistant"} and words >= 2 and flags & (lx.DECIDED | lx.REJECTED) and not clause.hedge:
+    told = words >= 2 or (words == 1 and role == "user" and not _decides(clause))  # `we ruled out SQLite`
+    if role in {"user", "assistant"} and told and flags & (lx.DECIDED | lx.REJECTED) and not clause.hedge:
         return "decision", "rejected" if flags & lx.REJECTED else "decided"
     if flags & lx.PROMISE and words >= 2 and role != "tool" and not asked:
         return "commitment", ""
@@ -55,6 +56,7 @@ def class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool) 
         and (
             words >= (3 if len(builder.text) > LONG_CHARS and content == words else 2)
             or (words == 1 and clause.tokens[0].tags & lx.VERB and clause.content[0].kind != "w")
+            or (words == 1 and _bare_act(clause, sentence))
         )
     ):
         return "instruction", ""
@@ -188,6 +190,27 @@ def _imperative(clause: Clause, sentence: Sentence) -> bool:
         opening = [t for t in clause.tokens if not t.tags & (lx.CONJ | lx.ONLY | lx.ADVERB)][:2]
         return bool(opening and (opening[0].tags & lx.VERB or _bare_verb(opening)))
     return not clause.flags & (lx.AUX | lx.SUB)
+
+
+def _decides(clause: Clause) -> bool:
+    """`We decided`: the word for it is all there is."""
+    return any(token.tags & (lx.DECIDED | lx.REJECTED) for token in clause.content)
+
+
+def _bare_act(clause: Clause, sentence: Sentence) -> bool:
+    """`Wait for my OK`, `only merge when ...`: one verb with what it depends on; `try it again` is of the moment."""
+    opening = next((t for t in clause.tokens if not t.tags & (lx.CONJ | lx.ONLY | lx.ADVERB)), None)
+    if opening is None or not opening.tags & lx.VERB or not opening.keys or clause.flags & (lx.AUX | lx.SUB | lx.PRON):
+        return False
+    if any(other is not clause and other.tokens[0].word in _CONDITIONS for other in sentence.clauses):
+        return True
+    held = not any(token.word in _MOMENT for token in clause.tokens)
+    return bool(clause.flags & lx.ONLY) or (held and any(token.word in _DEPENDS for token in clause.tokens[1:]))
+
+
+_CONDITIONS = frozenset("if when whenever once unless until".split())
+_DEPENDS = frozenset("for until before after with without on in from to by".split())
+_MOMENT = frozenset("it this that them me now again so".split())
 
 
 def _bare_verb(opening: list[Token]) -> bool:

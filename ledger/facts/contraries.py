@@ -116,6 +116,22 @@ def widened(fact: Fact, marks: list[str], match: Match) -> bool:
     return match.plain > 0 and match.plain * 2 >= plain
 
 
+def decided_otherwise(fact: Fact, match: Match) -> bool:
+    """`We ruled out SQLite` told as `we picked SQLite`: what was turned down is taken, or the other way round."""
+    main = match.main
+    if fact.cls != "decision" or fact.polarity == "negated" or main.sign < 0 or main.label or main.question:
+        return False
+    if match.own * 2 < match.size or main.flags & lx.INSTEAD:
+        return False
+    taken, refused = bool(main.flags & lx.DECIDED), bool(main.flags & lx.REJECTED)
+    if fact.kind == "rejected":
+        return taken and not refused and not _OVER.search(match.summary.folded, main.start, main.end)
+    return fact.kind == "decided" and refused and not taken
+
+
+_OVER = re.compile(r"\b(?:over|than|not|instead|rather|against|without|vs)\b", re.ASCII)
+
+
 def revoked(marks: list[str], match: Match) -> bool:
     """`The cap of $200 was cancelled`, of a rule that sets the cap."""
     main = match.main

@@ -120,13 +120,13 @@ BOUND_GAP_MAX = 4
 def _bound_inside(window: str, start: int, language: Language) -> tuple[str, int]:
     """In a script without spaces: the bound that ends nearest before the number."""
     near = window.rstrip(SPACE)
-    best, best_end = ("", start), -1
+    best, best_end = ("", start), (-1, 0)
     for (name, *_), op in language.bounds.items():
         at = near.rfind(name, max(0, len(near) - BOUND_GAP_MAX - len(name)))
         end = at + len(name)
-        if at >= 0 and end >= best_end and not any(char in ",.;:" for char in near[end:]):
+        if at >= 0 and (end, len(name)) >= best_end and not any(char in ",.;:" for char in near[end:]):
             touching = end == len(near)
-            best, best_end = (op, start - len(window) + at if touching else start), end
+            best, best_end = (op, start - len(window) + at if touching else start), (end, len(name))
     return best
 
 

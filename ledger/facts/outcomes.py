@@ -9,6 +9,7 @@ from ledger.facts.alignment import LONG_WORDS, Match
 from ledger.facts.contraries import (
     confined,
     consent_waived,
+    decided_otherwise,
     demanded,
     exception_dropped,
     opened,
@@ -50,6 +51,8 @@ def _taken_back(fact: Fact, marks: list[str], match: Match, story: bool) -> Find
     if exception_dropped(fact, marks, match) or permitted(fact, marks, match) or revoked(marks, match):
         return Finding("inverted", start, end, polarity="inverted")
     if not story and (opened(fact, marks, match) or unbounded(match) or consent_waived(marks, match)):
+        return Finding("inverted", start, end, polarity="inverted")
+    if not story and decided_otherwise(fact, match):
         return Finding("inverted", start, end, polarity="inverted")
     if not story and widened(fact, marks, match):
         return Finding("changed", start, end, quantifier="changed")

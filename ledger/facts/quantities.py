@@ -128,7 +128,29 @@ def _read(line: Line, m: re.Match[str]) -> Number | None:
     currency = units.unit_of(m["cur"].strip().upper(), True) if m["cur"] else None
     start = m.start("cur") if m["cur"] else m.start("sign")
     digits = sum(char in DIGITS for char in m["num"])
-    return _finish(line, start, m.end(), -value if m["sign"] == "-" else value, currency, digits)
+    number = _finish(line, start, m.end(), -value if m["sign"] == "-" else value, currency, digits)
+    if number is not None and not number.unit and _PADDED.fullmatch(m["num"]) and _of_version(line, number):
+        return number._replace(value=m["num"])
+    return number
+
+
+_PADDED = re.compile("[0-9]+\\.[0-9]*0", re.ASCII)
+_VERSION = re.compile(
+    r"(?:\b(?:versions?|releases?|ver\.?|series|branch|tag|python|py|pypy|numpy|scipy|pandas|django|flask|torch|tensorflow|node|npm|java"
+    r"|jdk|kotlin|scala|ruby|rails|php|perl|go|golang|rust|rustc|cargo|gcc|clang|cmake|ubuntu|debian|fedora|alpine|kernel|linux|macos|ios"
+    r"|android|postgres|postgresql|mysql|mariadb|redis|kafka|kubernetes|docker|helm|terraform|ansible|nginx|openssl|tls|http|react|vue"
+    r"|angular|typescript|swift|dotnet|spring|gradle|maven|elixir|erlang|julia|bash|git|api|schema|protocol|firmware|spec)|\bv)\s?"
+    r"[:=]?\s?$",
+    re.ASCII,
+)
+_PRODUCT = re.compile(r"[a-z,(] (?:the )?[A-Z][A-Za-z+#-]+ $", re.ASCII)
+
+
+def _of_version(line: Line, number: Number) -> bool:
+    """`Python 3.10` is no decimal: the zero at its end counts. Told by the word before it, or by a name before it."""
+    start = number.start
+    before = line.original[max(0, start - 40) : start]
+    return bool(_VERSION.search(line.folded, max(0, start - 40), start) or _PRODUCT.search(before))
 
 
 def _glued(line: Line, m: re.Match[str]) -> bool:

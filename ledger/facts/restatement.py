@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from heapq import nsmallest
 
 from ledger.facts.alignment import Match, Word, words_in
+from ledger.facts.contraries import permitted
 from ledger.facts.findings import MISSING, Finding
 from ledger.facts.model import alternatives
 from ledger.facts.outcomes import outcome
@@ -71,12 +72,25 @@ def _judge(fact: Fact, words: list[Word], marks: list[str], summary: SummaryText
         match = Match(summary, part, [part] if hits[part] >= total else window, words, predicate, "%exc" not in marks)
         findings.append((match.covered, outcome(fact, marks, match)))
         if findings[-1][1].outcome in SURVIVING and match.covered == total:
-            return findings[-1][1]
+            return _allowed_too(fact, words, marks, summary, [at for at in best if at != part], predicate) or findings[-1][1]
     kept = [item for item in findings if item[1].outcome in SURVIVING]
     turned = [item for item in findings if item[1].outcome == "inverted"]
     if kept and (not turned or max(c for c, _ in kept) >= max(c for c, _ in turned)):
         return max(kept, key=lambda item: item[0])[1]
     return min(findings, key=lambda item: (_WORST[item[1].outcome], -item[0]))[1]
+
+
+def _allowed_too(
+    fact: Fact, words: list[Word], marks: list[str], summary: SummaryText, others: list[int], predicate: tuple[str, ...]
+) -> Finding | None:
+    """`Do not email customers. Update: emailing customers is fine now.`: a ban that the same summary lifts."""
+    if fact.cls != "prohibition":
+        return None
+    for part in others:
+        match = Match(summary, part, [part], words, predicate, "%exc" not in marks)
+        if match.own == match.size and permitted(fact, marks, match):
+            return Finding("inverted", match.start, match.end, polarity="inverted")
+    return None
 
 
 def _around(fact: Fact, part: int, summary: SummaryText) -> list[int]:

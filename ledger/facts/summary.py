@@ -70,6 +70,8 @@ class SummaryText:
         self.identifier_heads: dict[str, list[str]] = {}
         self.identifier_folds: dict[str, tuple[int, int]] = {}
         self.sentence_parts: list[list[int]] = []
+        self.sentence_spans: list[tuple[int, int]] = []
+        self.language = lx.ENGLISH
         self.normal = normalise(text)
         self._named: dict[str, int | None] = {}
         self._part_starts: list[int] = []
@@ -79,6 +81,7 @@ class SummaryText:
 
     def _read(self) -> None:
         text, language = self.text, detect(self.folded, original=self.text)
+        self.language = language
         table: list[tuple[int, int]] = []
         for block in blocks(text):
             if block.kind == "table":
@@ -105,6 +108,7 @@ class SummaryText:
     def _sentence(self, sentence: Sentence, labels: list[Token], heading: bool = False) -> None:
         number = len(self.sentence_parts)
         self.sentence_parts.append([])
+        self.sentence_spans.append((sentence.start, sentence.end))
         spans: list[tuple[int, int, int]] = []
         previous: int | None = None
         for clause in sentence.clauses:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
+from ledger.facts.comparison import compared
 from ledger.facts.findings import MISSING, Finding, is_date, tail_of
 from ledger.facts.fold import DIGITS, fold
 from ledger.facts.model import alternatives
@@ -26,7 +27,7 @@ def survival(fact: Fact, summary: SummaryText) -> Finding:
         return _numeric(fact, summary)
     if fact.cls == "commitment" and is_date(fact.value):
         return _date(fact, summary)
-    return statement(fact, summary)
+    return compared(fact, statement(fact, summary), fact.value, summary)
 
 
 def _identifier(fact: Fact, summary: SummaryText) -> Finding:

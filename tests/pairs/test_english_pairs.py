@@ -36,7 +36,6 @@ OUT_OF_REACH = {
     "k240": "`half` before `done` is read as a word among others",
     "k248": "a number that was approximate and no longer is counts as kept; the stripped hedge is said",
     "k250": "the same, with the hedge in a label",
-    "k265": "measures of the kitchen are no units yet",
     "k294": "members of a list in items of their own, of which one is read as another language",
 }
 """Pairs that are judged wrongly, and why."""

@@ -1,0 +1,94 @@
+"""A fact that stands in a summary, looked at once more in its whole sentence: is it taken back, or turned by a word? (F2)"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from ledger.facts.contrasts import Contrasts, contrast, contrasts_of, narrowed
+from ledger.facts.findings import Finding
+from ledger.facts.fold import WORD, fold
+from ledger.facts.summary import SummaryText
+from schemas.facts import SURVIVING, Fact
+
+SENTENCE_CHARS_MAX = 600
+"""A longer sentence is not compared word by word."""
+
+
+_LAID_DOWN = frozenset({"prohibition", "instruction", "decision", "commitment", "numeric"})
+"""What can be withdrawn."""
+
+_ABOUT = frozenset({"prohibition", "instruction", "numeric"})
+"""What is about nothing but what it names."""
+
+
+def compared(fact: Fact, finding: Finding, source: str, summary: SummaryText, whole: str = "") -> Finding:
+    """The finding, or a worse one: `source` is the sentence that states the fact, or the fact's own words; `whole`
+    the text that it stands in, if it is at hand.
+    """
+    if finding.outcome not in SURVIVING or finding.start is None or finding.end is None or not summary.sentence_spans:
+        return finding
+    at = bisect_right(summary.sentence_spans, (finding.start, len(summary.text))) - 1
+    start, end = summary.sentence_spans[max(0, at)]
+    if not start <= finding.start < end or end - start > SENTENCE_CHARS_MAX or len(source) > SENTENCE_CHARS_MAX:
+        return finding
+    known, told = contrasts_of(summary.language), fold(source)
+    if fact.cls in _LAID_DOWN and _withdrawn(known, told, summary, max(0, at)):
+        return Finding("changed", start, end)
+    if _struck(summary.text, finding.start, finding.end, source):
+        return Finding("changed", start, end)
+    if fact.cls == "prohibition" and _waived(known, told, summary.folded[start:end]):
+        return Finding("inverted", start, end, polarity="inverted")
+    if fact.cls == "numeric" and _superseded(
+        known, told, summary.folded[start : finding.start], summary.folded[finding.end : end]
+    ):
+        return Finding("changed", finding.start, finding.end)
+    text, ban = summary.text[start:end], fact.cls == "prohibition"
+    if ban and whole and narrowed(fact.value, text, whole, summary.language):
+        return Finding("changed", start, end)
+    said = contrast(source, text, summary.language, qualified=fact.cls in _ABOUT, dropped=ban)
+    if said == "inverted":
+        return Finding("inverted", start, end, polarity="inverted")
+    return Finding("changed", start, end) if said else finding
+
+
+def _waived(known: Contrasts, source: str, summary: str) -> bool:
+    """`You must not merge` told as `you do not have to merge`: what was forbidden is left free."""
+    return known.waived is not None and not known.waived.search(source) and bool(known.waived.search(summary))
+
+
+def _withdrawn(known: Contrasts, source: str, summary: SummaryText, at: int) -> bool:
+    """`The rule "..." was lifted`, `False: ...`; or behind it `(rescinded)`, `That is obsolete now.`"""
+    start, end = summary.sentence_spans[at]
+    if known.withdrawn and (m := known.withdrawn.search(summary.folded[start:end].lstrip())):
+        ended = [word for word in _LONG_WORD.findall(m[0]) if word in source]
+        if not ended and not known.withdrawn.search(source):
+            return True
+    if known.afterwards is None or at + 1 >= len(summary.sentence_spans):
+        return False
+    start, end = summary.sentence_spans[at + 1]
+    return bool(known.afterwards.match(summary.folded[start:end].lstrip("( \t\n\u2014-*_")))
+
+
+_LONG_WORD = re.compile(f"[{WORD}]{{6,}}", re.ASCII)
+"""What the source says itself (`the meeting is cancelled`) does not withdraw it."""
+
+_STRUCK = re.compile(r"~~(?:(?!~~).)+~~|<!--(?:(?!-->).)*-->|<(del|s|strike)>(?:(?!</).)*</", re.ASCII | re.DOTALL)
+
+
+def _struck(text: str, start: int, end: int, source: str) -> bool:
+    """Struck out, or a comment that nobody sees."""
+    if "~~" in source or "<!--" in source or ("~~" not in text and "<" not in text):
+        return False
+    first = max(0, start - SENTENCE_CHARS_MAX)
+    near = text[first : end + SENTENCE_CHARS_MAX]
+    return any(first + m.start() <= start + 4 and end <= first + m.end() + 1 for m in _STRUCK.finditer(near))
+
+
+def _superseded(known: Contrasts, source: str, before: str, after: str) -> bool:
+    """`Old limit: 40`, `was 40 and is now 80`: a value that no longer holds."""
+    if known.superseded and (m := known.superseded.search(before)) and m[0].split()[0].strip(":=") not in source:
+        return True
+    if known.replaced is None or known.replaces is None:
+        return False
+    return bool(known.replaced.search(before) and known.replaces.search(after) and "now" not in source)
