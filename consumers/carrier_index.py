@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import lmdb
 import msgspec
 
+from consumers.due import PendingGrant, Timer
 from consumers.stored_values import StoredValues
 from ledger.errors import IndexDamaged, IntegrityError, LedgerError
 from ledger.evolve.requests import PENDING
 from ledger.faults import declare, fault_point
 from ledger.log import ALERTS, DECISIONS, LogIdentity
+from ledger.lookup import session_name
 from ledger.state import REQUEST, TIMER, Draft, R, Rows, Table
 from ledger.state import TIMERS as TIMER_GROUP
 from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
@@ -250,21 +252,6 @@ class Batch:
             self._txn.put(key, value, db=self._db(part))
 
 
-class Timer(NamedTuple):
-    """A scope has something due: facts whose validity ends then, in milliseconds since the epoch."""
-
-    scope: str
-    due_ms: int
-
-
-class PendingGrant(NamedTuple):
-    """A grant that was neither carried out nor withdrawn."""
-
-    scope: str
-    session: str
-    request: str
-
-
 class Snapshot:
     """What one committed prefix of the partition says. Valid inside `CarrierIndex.snapshot`."""
 
@@ -345,7 +332,8 @@ class Snapshot:
                 due_ms = _number(bytes(key[:8]))
                 if due_ms > until_ms or len(found) >= limit:
                     break
-                found.append(Timer(self._scope_name(bytes(key[8:12])), due_ms))
+                rows = StoredRows(self._index.file, self._txn, _number(bytes(key[8:12])))
+                found.append(Timer(self._scope_name(bytes(key[8:12])), session_name(rows, 1), due_ms))
         return found
 
     def grants(self, limit: int = 10_000) -> list[PendingGrant]:

@@ -22,8 +22,9 @@ from typing import Literal
 import lmdb
 import msgspec
 
-from consumers.carrier_index import CarrierIndex, PendingGrant
+from consumers.carrier_index import CarrierIndex
 from consumers.crew import Crew
+from consumers.due import PendingGrant
 from consumers.partition import Partition
 from ledger.errors import IndexDamaged, IntegrityError, LedgerError, LogClosed, LogDamaged, LogUnavailable
 from ledger.evolve.requests import GRANT_TIMER
@@ -138,10 +139,7 @@ class Keeper:
             await asyncio.wait([self._task])
         await self._done_beside()
         self.status.state = "stopped" if self.status.state != "halted" else "halted"
-        if self.partition is not None:
-            self.partition.close()
-            self.partition.index.close()
-            self.partition = None
+        self._release()
 
     async def _run(self) -> None:
         pause_s = RETRY_S_FIRST
@@ -256,7 +254,7 @@ class Keeper:
         now_ms = self._now_ms()
         with partition.index.snapshot() as snapshot:
             timers, grants = snapshot.timers(now_ms), snapshot.grants()
-        ticks = [tick(timer.scope, timer.scope, "validity", timer.due_ms) for timer in timers]
+        ticks = [tick(timer.scope, timer.session, "validity", timer.due_ms) for timer in timers]
         known = dict(self._pending_since)
         self._pending_since = {grant: known.get(grant, now_s) for grant in grants}
         for grant, since_s in self._pending_since.items():

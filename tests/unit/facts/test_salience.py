@@ -22,8 +22,8 @@ def values(text: str, role: str = "assistant") -> set[str]:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("/home/ann/work/pool/src/pool.c", "pool.c"),
-        ("~/work/pool/src/pool.c", "pool.c"),
+        ("/home/ann/code/pool/src/pool.c", "pool.c"),
+        ("~/code/pool/src/pool.c", "pool.c"),
         ("C:/work/pool/src/pool.c", "pool.c"),
         ("src/pool.c", "src/pool.c"),
     ],
