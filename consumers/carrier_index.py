@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +17,27 @@ import lmdb
 import msgspec
 
 from consumers.due import PendingGrant, Timer
+from consumers.stored_rows import PIECES, ROWS, TOUCHES, StoredRows, rows_of
 from consumers.stored_values import StoredValues
-from ledger.errors import IndexDamaged, IntegrityError, LedgerError
+from ledger.errors import IndexDamaged, IntegrityError
 from ledger.evolve.requests import PENDING
 from ledger.faults import declare, fault_point
+from ledger.fold import carries
 from ledger.log import ALERTS, DECISIONS, LogIdentity
 from ledger.lookup import session_name
-from ledger.state import REQUEST, TIMER, Draft, R, Rows, Table
+from ledger.state import REQUEST, TIMER, Draft, Rows
 from ledger.state import TIMERS as TIMER_GROUP
 from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from schemas.ids import digest
 
-ROWS_KEPT = 16_384
-"""Decoded rows of a scope that are held at once: more than the records of a batch share, fewer than a long round touches."""
-
-FORMAT = 3
+FORMAT = 4
 """Version of the row shapes and places. Another one in a file means: rebuild, for rows are a cache of the log."""
 
 HASH_BYTES = 16
-ROWS, PROGRESS, HASHES, LOCATORS = "rows", "progress", "hashes", "locators"
+PROGRESS, HASHES, LOCATORS = "progress", "hashes", "locators"
 SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS = "scopes", "scope_names", "outbox", "published", "repeats"
-PIECES, TIMERS, GRANTS = "pieces", "timers", "grants"
+TIMERS, GRANTS = "timers", "grants"
+_FOLLOWED = b"followed:"
 _OFFSET, _CHAIN, _OUTBOX_NEXT, _DUPLICATES = b"offset_next", b"chain", b"outbox_next", b"duplicates"
 _OUTPUTS = {DECISIONS: b"decisions_next", ALERTS: b"alerts_next"}
 
@@ -57,12 +56,6 @@ KIND = FileKind(
 COMMIT_BEFORE = declare("index.commit.before", "a batch is in the transaction, nothing of it is durable")
 COMMIT_AFTER = declare("index.commit.after", "a batch is durable with its outbox, nothing of it is published")
 
-TOUCHES = 192
-"""Rows touched before the file's pages may be given back. Each lies on a page of its own, and the system maps sixteen at a
-time: 12 MiB at most.
-"""
-
-ROW_FAULTS = (lmdb.Error, IndexDamaged, msgspec.DecodeError, UnicodeDecodeError)
 _encode_row = msgspec.msgpack.Encoder().encode
 
 
@@ -80,78 +73,18 @@ class Output(msgspec.Struct, frozen=True, array_like=True):
     """Of a decision that is said again: what had become of its request by then."""
 
 
+Published = tuple[str, int, str, bytes]
+"""An output that stands in a log topic: topic, offset, id, value."""
+
+
 def entry_hash(key: str, value: bytes) -> bytes:
     """What was folded at an offset, for noticing that the log says something else now (P8)."""
     return digest("entry", key, value, size=HASH_BYTES)
 
 
-def rows_of(file: LmdbFile) -> StoredValues:
-    """The part that holds rows."""
-    return StoredValues(file.database(ROWS), file.database(PIECES), b"r")
-
-
 def outbox_of(file: LmdbFile) -> StoredValues:
     """The part that holds outputs which are not known to be on record."""
     return StoredValues(file.database(OUTBOX), file.database(PIECES), b"o")
-
-
-class StoredRows:
-    """The rows of one scope as one transaction sees them. Up to `ROWS_KEPT` decoded rows are kept."""
-
-    def __init__(self, file: LmdbFile, txn: lmdb.Transaction[Any], ordinal: int) -> None:
-        self._file = file
-        self._txn = txn
-        self._rows = rows_of(file)
-        self._scope = ordinal.to_bytes(4, "big")
-        self._cache: dict[bytes, Any] = {}
-
-    def get(self, table: Table[R], key: bytes) -> R | None:
-        """The row, or None. Raises `IndexDamaged`, or `LogUnavailable`."""
-        full = self._scope + table.place(key)
-        if full in self._cache:
-            cached: R | None = self._cache[full]
-            return cached
-        try:
-            raw = self._rows.get(self._txn, full)
-            row = table.decode(raw) if raw is not None else None
-        except ROW_FAULTS as error:
-            raise self._fault(error) from error
-        if len(self._cache) >= ROWS_KEPT:
-            self._cache.clear()
-        self._cache[full] = row
-        if not len(self._cache) % TOUCHES:
-            self._file.give_back_pages()
-        return row
-
-    def walk(self, table: Table[R], group: bytes, start: bytes = b"") -> Iterator[tuple[bytes, R]]:
-        """Rows of the group in key order. Raises `IndexDamaged`, or `LogUnavailable`."""
-        shelf = table.shelf
-        across = shelf is not None and len(group) < shelf.lead
-        if shelf is not None and across:
-            wanted, place = self._scope + shelf.mark + group, self._scope + shelf.mark + max(group, start[: shelf.lead])
-        else:
-            wanted, place = self._scope + table.place(group), self._scope + table.place(max(group, start))
-        with self._txn.cursor(db=self._rows.part) as cursor:
-            step: Callable[[], bool] = partial(cursor.set_range, place)
-            while True:
-                try:
-                    full = bytes(cursor.key()) if step() else b""
-                    step = cursor.next
-                    if not full.startswith(wanted):
-                        return
-                    key = table.key_at(full[len(self._scope) :])
-                    if key is None or key < start:
-                        continue
-                    row = table.decode(self._rows.read(self._txn, full, cursor.value()))
-                except ROW_FAULTS as error:
-                    raise self._fault(error) from error
-                yield key, row
-
-    def _fault(self, error: Exception) -> LedgerError:
-        """A fault of the store, told as one, so that nobody takes it for an error of the fold, which is put on record."""
-        if isinstance(error, lmdb.Error):
-            return self._file.explain(error)
-        return IndexDamaged(f"{self._file.directory}: a row cannot be read: {error}", hint=f"To do: {KIND.remedy}.")
 
 
 class Batch:
@@ -161,7 +94,7 @@ class Batch:
         self._index = index
         self._txn = txn
         self._db = index.file.database
-        self._drafts: dict[str, tuple[int, Draft]] = {}
+        self._drafts: dict[str, tuple[bytes, StoredRows, Draft]] = {}
         self.offset_next = _number(txn.get(_OFFSET, db=self._db(PROGRESS)))
         self.chain = bytes(txn.get(_CHAIN, db=self._db(PROGRESS)) or b"\0" * HASH_BYTES)
         self.duplicates = _number(txn.get(_DUPLICATES, db=self._db(PROGRESS)))
@@ -171,9 +104,9 @@ class Batch:
         known = self._drafts.get(scope)
         if known is None:
             ordinal = self._index._ordinal(self._txn, scope, create=True)
-            rows: Rows = StoredRows(self._index.file, self._txn, ordinal)
-            known = self._drafts[scope] = ordinal, Draft(rows)
-        return known[1]
+            rows = StoredRows(self._index.file, self._txn, ordinal)
+            known = self._drafts[scope] = ordinal.to_bytes(4, "big"), rows, Draft(rows)
+        return known[2]
 
     def advance(self, key: str, value: bytes) -> None:
         """One more entry is folded: remember its hash and move the position."""
@@ -192,8 +125,8 @@ class Batch:
         ordinal = self._index._ordinal(self._txn, scope, create=True)
         self._txn.put(ordinal.to_bytes(4, "big") + key, offset.to_bytes(8, "big"), db=self._db(LOCATORS))
 
-    def emit(self, output: Output, *, repeat: bool = False) -> None:
-        """Put an output into the outbox unless the log topics hold it already.
+    def emit(self, output: Output, *, repeat: bool = False) -> int | None:
+        """Put an output into the outbox unless the log topics hold it already. Its number there, or None.
 
         Each output is published once, and once more for each repeated request. Raises `IntegrityError` if other bytes are on
         record under its id.
@@ -213,19 +146,29 @@ class Batch:
                     hint="Somebody edited the log, or two releases with one rules version differ. Run: cledger replay --verify",
                 )
         if copies >= 1 + repeats:
-            return
+            return None
         number = _number(self._txn.get(_OUTBOX_NEXT, db=self._db(PROGRESS)))
         outbox_of(self._index.file).put(self._txn, number.to_bytes(8, "big"), _encode_row(output))
         self._txn.put(_OUTBOX_NEXT, (number + 1).to_bytes(8, "big"), db=self._db(PROGRESS))
+        return number
+
+    def follow(self, version: str) -> None:
+        """Outputs of a rules version that this build does not carry were taken from the record. A build that carries it must
+        not go on from here, for it may owe some.
+        """
+        self._txn.put(_FOLLOWED + version.encode(), b"", db=self._db(PROGRESS))
+
+    def note_published(self, outputs: list[Published], done: list[int]) -> None:
+        """See `CarrierIndex.note_published`; durable with this batch."""
+        _note_published(self._txn, self._index.file, outputs, done)
 
     def finish(self) -> None:
         """Write every changed row and the position. The transaction commits when its block ends."""
         rows = rows_of(self._index.file)
         changes: list[tuple[bytes, Any]] = []
-        for ordinal, draft in self._drafts.values():
-            scope = ordinal.to_bytes(4, "big")
+        for scope, stored, draft in self._drafts.values():
             for table, key, row in draft.changes():
-                changes.append((scope + table.place(key), row))
+                changes.append((stored.place_for(table, key), row))
                 if table is TIMER:
                     self._set(TIMERS, key[len(TIMER_GROUP) : len(TIMER_GROUP) + 8] + scope, b"" if row is not None else None)
                 elif table is REQUEST:
@@ -297,16 +240,7 @@ class Snapshot:
 
     def scope_digest(self, scope: str) -> bytes:
         """A hash over all rows of a scope; rows hold no position, so equal histories have equal digests (P2)."""
-        prefix = self._index._ordinal(self._txn, scope, create=False).to_bytes(4, "big")
-        parts: list[bytes] = []
-        rows = rows_of(self._index.file)
-        with self._txn.cursor(db=rows.part) as cursor:
-            found = cursor.set_range(prefix)
-            while found and bytes(cursor.key()[:4]) == prefix:
-                key = bytes(cursor.key())
-                parts.append(digest(key[4:], rows.read(self._txn, key, cursor.value()), size=HASH_BYTES))
-                found = cursor.next()
-        return digest(scope, *parts, size=32)
+        return StoredRows(self._index.file, self._txn, self._index._ordinal(self._txn, scope, create=False)).digest(scope)
 
     def outbox(self, limit: int, max_bytes: int = 1 << 62) -> list[tuple[int, Output]]:
         """The oldest outputs that are not known to be on record, with their outbox numbers: up to `limit` of them, ending with
@@ -366,7 +300,23 @@ class CarrierIndex:
         if (found.log_id, found.partitions, found.partition) != (log.log_id, log.partitions, partition):
             self.file.close()
             raise IndexDamaged(f"{directory}: the index belongs to another log", hint=f"To do: {KIND.remedy}.")
+        owed = [version for version in self._followed() if carries(version)]
+        if owed:
+            self.file.close()
+            raise IndexDamaged(
+                f"{directory}: a release that does not carry rules version {owed[0]!r} took what was on record of it",
+                hint=f"What was due then is known by folding alone. To do: {KIND.remedy}.",
+            )
         self._ordinals: dict[str, int] = {}
+
+    def _followed(self) -> list[str]:
+        """Rules versions of which a build that does not carry them took outputs from the record."""
+        with self.file.read() as txn, txn.cursor(db=self.file.database(PROGRESS)) as cursor:
+            found, more = [], cursor.set_range(_FOLLOWED)
+            while more and bytes(cursor.key()).startswith(_FOLLOWED):
+                found.append(bytes(cursor.key())[len(_FOLLOWED) :].decode())
+                more = cursor.next()
+            return found
 
     @classmethod
     def create(cls, directory: Path, log: LogIdentity, partition: int) -> CarrierIndex:
@@ -421,14 +371,10 @@ class CarrierIndex:
         with self.file.read() as txn:
             yield Snapshot(self, txn)
 
-    def note_published(self, outputs: list[tuple[str, int, str, bytes]], done: list[int]) -> None:
-        """Outputs stand in the log topics, as (topic, offset, id, value); outbox entries `done` are finished."""
+    def note_published(self, outputs: list[Published], done: list[int]) -> None:
+        """Outputs stand in the log topics; outbox entries `done` are finished."""
         with self.file.write() as txn:
-            for topic, offset, id_, value in outputs:
-                _note_on_record(txn, self.file, topic, offset, id_, value)
-            outbox = outbox_of(self.file)
-            for number in done:
-                outbox.delete(txn, number.to_bytes(8, "big"))
+            _note_published(txn, self.file, outputs, done)
 
     def drop_published(self) -> None:
         """Take out of the outbox what the log topics turned out to hold already."""
@@ -454,6 +400,14 @@ class CarrierIndex:
     def close(self) -> None:
         """Release the file."""
         self.file.close()
+
+
+def _note_published(txn: lmdb.Transaction[Any], file: LmdbFile, outputs: list[Published], done: list[int]) -> None:
+    for topic, offset, id_, value in outputs:
+        _note_on_record(txn, file, topic, offset, id_, value)
+    outbox = outbox_of(file)
+    for number in done:
+        outbox.delete(txn, number.to_bytes(8, "big"))
 
 
 def _note_on_record(txn: lmdb.Transaction[Any], file: LmdbFile, topic: str, offset: int, id_: str, value: bytes) -> None:

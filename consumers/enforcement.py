@@ -23,7 +23,13 @@ REQUEST_TAGS = (
 
 ROUND_TAG = b'{"type":"compaction.observed'
 TAIL_ENTRIES = 100
-"""How many entries a commit may still take up after the first request in it: somebody waits for the answer."""
+"""How many entries a commit may still take up after the last request in it."""
+
+RUN_ENTRIES = 20
+"""A request behind so many others begins a batch: it can be answered while they are folded."""
+
+
+LIGHT_BYTES = 4 << 10
 
 
 class OutputHead(msgspec.Struct):
@@ -39,18 +45,32 @@ def is_request(value: bytes) -> bool:
     return value.startswith(REQUEST_TAGS)
 
 
+def is_light(value: bytes) -> bool:
+    """Is this a short request that compares no texts?"""
+    return value.startswith(REQUEST_TAGS[1:3]) and len(value) <= LIGHT_BYTES
+
+
+def is_round(value: bytes) -> bool:
+    """Is this an observed compaction, which takes as long as hundreds of other records? Told as `is_request` tells."""
+    return value.startswith(ROUND_TAG)
+
+
 def end_soon(entries: list[Entry]) -> list[Entry]:
-    """The batch, ended `TAIL_ENTRIES` after the first request in it. An observed compaction is a batch of its own: it touches
-    the rows of every fact that left, and what one commit touches is in memory at once.
+    """The batch, ended where somebody waits: before a request that stands behind many entries, and `TAIL_ENTRIES` after the
+    last one. An observed compaction is a batch of its own: it touches the rows of every fact that left, and what one commit
+    touches is in memory at once.
     """
-    end = len(entries)
+    run, end = 0, len(entries)
     for at, entry in enumerate(entries):
         if at >= end:
             break
-        if entry.value.startswith(ROUND_TAG):
+        if is_round(entry.value):
             return entries[: at or 1]
+        run += 1
         if is_request(entry.value):
-            end = min(end, at + 1 + TAIL_ENTRIES)
+            if run > RUN_ENTRIES:
+                return entries[:at]
+            run, end = 0, min(len(entries), at + 1 + TAIL_ENTRIES)
     return entries[:end]
 
 

@@ -28,7 +28,6 @@ from consumers.due import PendingGrant
 from consumers.partition import Partition
 from ledger.errors import IndexDamaged, IntegrityError, LedgerError, LogClosed, LogDamaged, LogUnavailable
 from ledger.evolve.requests import GRANT_TIMER
-from ledger.following import wait_for
 from ledger.log import EVENTS, Entry, Log, NewEntry
 from schemas.codec import encode
 from schemas.objects import with_own_id
@@ -154,7 +153,10 @@ class Keeper:
                     self.partition = await self._recovered()
                     if self.partition.publishes != self.status.owned:  # it was gained or lost while the index was recovered
                         await self.partition.own(self.status.owned)
-                await self._follow(self.partition)
+                try:
+                    await self._follow(self.partition)
+                finally:
+                    await self.partition.stop_reading()
                 return
             except LogClosed:
                 return
@@ -214,7 +216,7 @@ class Keeper:
             self._tell("live")
             if self.status.owned:
                 await self._owner_work(partition)
-            if await wait_for(self.log, EVENTS, self.number, self.status.offset, IDLE_S):
+            if await partition.arrived(IDLE_S):
                 self.status.end = max(self.status.end, self.status.offset + 1)
                 await partition.advance()
                 self._moved(partition)
@@ -227,7 +229,15 @@ class Keeper:
         now_s = time.monotonic()
         if now_s - self._looked_s >= END_S:
             self._looked_s = now_s
-            self.status.end = max(self.status.offset, await self.log.end(EVENTS, self.number))
+            asking = asyncio.create_task(self.log.end(EVENTS, self.number))
+            stopping = asyncio.create_task(self._stopping.wait())
+            await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
+            if not asking.done():  # a broker that is away is not waited for by who is told to stop
+                asking.cancel()
+                await asyncio.wait([asking])
+                return
+            self.status.end = max(self.status.offset, asking.result())
 
     async def _done_beside(self) -> None:
         """Wait for the consumers beside the fold: they read the index, in threads that cannot be interrupted."""

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from consumers.carrier_index import KIND, TOUCHES, CarrierIndex, outbox_of, rows_of
+from consumers.carrier_index import KIND, CarrierIndex, outbox_of
 from consumers.snapshot_manifest import (
     MANIFEST,
     PIECE_BYTES,
@@ -36,6 +36,7 @@ from consumers.snapshot_manifest import (
     read_manifest,
     verify,
 )
+from consumers.stored_rows import TOUCHES, rows_of
 from ledger.errors import IndexBusy, IndexDamaged, LogUnavailable, UsageError
 from ledger.faults import declare, fault_point
 from ledger.log import LogIdentity

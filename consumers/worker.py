@@ -219,7 +219,8 @@ class Worker:
             waiting = [*stops, *self._ending]
             if waiting:
                 await asyncio.wait(waiting)
-        await self._commit()
+        if self._answered:  # else nobody would hear it; whoever owns them next says how far they are
+            await self._commit()
         await self.membership.stop()
         self._watchdog.stop()
 

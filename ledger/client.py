@@ -29,6 +29,7 @@ from schemas.records import (
     Claim,
     RequestWithdrawn,
 )
+from schemas.validity import fault_of
 
 Place = tuple[str, int | None, int | None]
 """A span or summary, and a stretch of its text in code points, end exclusive; without bounds it stands for no words."""
@@ -56,6 +57,9 @@ def _readable(record: AnyRecord) -> bytes:
         raise UsageError(
             f"the record holds what no record may hold: {error}", hint="Nothing was appended; mend the field."
         ) from None
+    fault = fault_of(record)
+    if fault is not None:
+        raise UsageError(f"{record.__struct_config__.tag}: {fault.told}", hint="Nothing was appended; mend the field.")
     return data
 
 

@@ -14,6 +14,7 @@ from ledger.errors import LedgerError
 from ledger.evolve import Effects, evolve_decision, evolve_record
 from ledger.facts import RULES_VERSION
 from ledger.lookup import request_row, scope_row, session_row, span_row, summary_row
+from ledger.recorded import NotRecorded, Recorded, follow, follow_unfoldable
 from ledger.rows import SeenRow
 from ledger.rules.identity import ID_NOT_ITS_OWN, IMMUTABLE, SPAN_ID_REUSED, span_conflict
 from ledger.state import REQUEST, SEEN, Draft, Rows, name_key
@@ -33,16 +34,20 @@ from schemas.records import (
     SpanRecorded,
     SummaryRecorded,
 )
+from schemas.validity import fault_of
 
 REPEATABLE = (CompactionRequested, EvictionRequested, IndexWriteRequested, ActionProposed)
 _SPAN_TEXT = "span-text"
 
 
 class RulesVersionNotCarried(Exception):
-    """The scope is under a rules version that this build does not carry; the fold stops before the record."""
+    """The scope is under a rules version that this build does not carry, and what the record needs is not on record; the fold
+    stops before it.
+    """
 
-    def __init__(self, scope: str, version: str) -> None:
-        super().__init__(f"scope {scope} is under rules version {version!r}, this build carries {RULES_VERSION!r}")
+    def __init__(self, scope: str, version: str, why: str = "") -> None:
+        lacks = f": {why}" if why else ""
+        super().__init__(f"scope {scope} is under rules version {version!r}, this build carries {RULES_VERSION!r}{lacks}")
         self.scope = scope
         self.version = version
 
@@ -58,6 +63,9 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     duplicate: bool = False
     repeated: bytes = b""
     status: str = ""
+    followed: str = ""
+    """The rules version whose recorded outputs were taken, where this build does not carry it."""
+
     error: Exception | None = None
     """What the core raised, for the process's own diagnostics; no part of it reaches the log."""
 
@@ -70,27 +78,52 @@ def content_digest(record: AnyRecord) -> bytes:
     return digest("content", encode(msgspec.structs.replace(record, **bare)))
 
 
-def step(view: Rows, record: AnyRecord) -> Step:
-    """Fold one record. Raises `RulesVersionNotCarried`, and what memory and the store raise; nothing else for a record that
-    decodes.
+def step(view: Rows, record: AnyRecord, recorded: Recorded | None = None) -> Step:
+    """Fold one record. In a scope under a rules version that this build does not carry what is `recorded` is taken.
+
+    Raises `RulesVersionNotCarried`, and what memory and the store raise; nothing else for a record that decodes.
     """
-    scope = scope_row(view)
-    if scope.opened and scope.rules_version != RULES_VERSION:
-        raise RulesVersionNotCarried(record.scope, scope.rules_version)
-    if not scope.opened and isinstance(record, SessionOpened) and record.rules_version not in ("", RULES_VERSION):
-        raise RulesVersionNotCarried(record.scope, record.rules_version)
+    foreign = _version_not_carried(view, record)
+    if foreign and recorded is None:
+        raise RulesVersionNotCarried(record.scope, foreign)
     content = content_digest(record)
     seen = _seen(view, record)
     if (seen is not None and seen.content == content) or _changes_nothing(view, record):
         return _duplicate(view, record)
     if _stays_refused(view, record, content):
         return Step(Draft(view), duplicate=True)
+    if foreign and recorded is not None:
+        return _follow(view, record, content, recorded, foreign, known=seen is not None)
     try:
         return _fold_new(view, record, content, known=seen is not None)
     except (RecursionError, MemoryError, OSError, LedgerError):
         raise  # memory, I/O and the store: no function of the records, so the fold halts and tries again
     except Exception as error:  # noqa: BLE001  the core is pure: whatever it raises, it raises again on every replay
         return _internal_error(view, record, content, error)
+
+
+def carries(version: str) -> bool:
+    """Does this build carry a rules version?"""
+    return version == RULES_VERSION
+
+
+def _version_not_carried(view: Rows, record: AnyRecord) -> str:
+    """The scope's rules version, or the one that its first record pins, if this build does not carry it."""
+    scope = scope_row(view)
+    version = scope.rules_version
+    if not scope.opened:
+        version = record.rules_version if isinstance(record, SessionOpened) else ""
+        return "" if version in ("", RULES_VERSION) else version
+    return "" if version == RULES_VERSION else version
+
+
+def _follow(view: Rows, record: AnyRecord, content: bytes, recorded: Recorded, version: str, *, known: bool) -> Step:
+    reason, early = _unacceptable(view, record, known=known)[0], _too_early(view, record)
+    try:
+        fx, decision, alerts = follow(view, record, content, reason=reason, early=early, recorded=recorded)
+    except NotRecorded as error:
+        raise RulesVersionNotCarried(record.scope, version, str(error)) from None
+    return Step(fx.draft, decision, alerts, duplicate=reason != "" and decision is None, followed=version)
 
 
 def identity_mark(record: AnyRecord) -> bytes:
@@ -203,6 +236,9 @@ def _unacceptable(view: Rows, record: AnyRecord, *, known: bool) -> tuple[str, s
         return ID_NOT_ITS_OWN, "I1", record.session
     if known:
         return "conflicting_content", "I1" if isinstance(record, SummaryRecorded) else "", record.id
+    fault = fault_of(record)
+    if fault is not None:
+        return fault.reason, "", record.session
     early = _too_early(view, record)
     if early[0]:
         return early
@@ -291,12 +327,34 @@ def _internal_error(view: Rows, record: AnyRecord, content: bytes, error: Except
     return Step(fx.draft, result.decision, tuple(fx.alerts), error=error)
 
 
-def reject_unfoldable(view: Rows, *, scope: str, content_sha256: str, reason: str) -> Step:
-    """Bytes that cannot be folded are quarantined whole: rejected once, their scope unknown, the rest goes on."""
-    fx = Effects(view, scope=scope, session="", cause=digest("unfoldable", scope, content_sha256).hex())
+def _quarantine_id(scope: str, content_sha256: str) -> str:
+    return digest("unfoldable", scope, content_sha256).hex()
+
+
+def is_quarantine(decision: RecordRejected) -> bool:
+    """Is this the rejection of bytes that could not be folded, rather than of a record?"""
+    return decision.request == _quarantine_id(decision.scope, decision.content_sha256)
+
+
+def reject_unfoldable(view: Rows, *, scope: str, content_sha256: str, reason: str, recorded: Recorded | None = None) -> Step:
+    """Bytes that cannot be folded are quarantined whole: rejected once, their scope unknown, the rest goes on.
+
+    In a scope under a rules version that this build does not carry the rejection is taken from what is `recorded`, if that is
+    given: its number among the outputs of the scope follows from those before it. Raises `RulesVersionNotCarried` then.
+    """
+    fx = Effects(view, scope=scope, session="", cause=_quarantine_id(scope, content_sha256))
     mark = rejection_id(scope, content_sha256)
     if view.get(SEEN, bytes.fromhex(mark)) is not None:
         return Step(Draft(view), duplicate=True)
+    version = fx.row.rules_version
+    if recorded is not None and version not in ("", RULES_VERSION):
+        try:
+            taken, rejection, alerts = follow_unfoldable(
+                view, scope=scope, cause=fx.cause, content_sha256=content_sha256, recorded=recorded
+            )
+        except NotRecorded as error:
+            raise RulesVersionNotCarried(scope, version, str(error)) from None
+        return Step(taken.draft, rejection, alerts, followed=version)
     fx.draft.put(SEEN, bytes.fromhex(mark), SeenRow(content=bytes.fromhex(content_sha256)[:16], refused=True))
     fx.unclear(f"unreadable_record:{content_sha256[:16]}")
     decision = RecordRejected(

@@ -28,7 +28,7 @@ class Refused(LedgerError):
         self.reason = decision.reason
         self.evidence = evidence
         self.would_pass: WouldPass = getattr(decision, "would_pass", WouldPass())
-        super().__init__(_message(decision, evidence), hint=_hint(self.would_pass))
+        super().__init__(_message(decision, evidence), hint=_hint(self.would_pass) or _advice(decision.reason))
 
 
 class LosslessRetrievalBoundaryError(Refused):
@@ -110,3 +110,19 @@ def _hint(ways: WouldPass) -> str:
     if ways.wait_for:
         parts.append(f"wait for request {ways.wait_for}, or withdraw it")
     return "; ".join(parts)
+
+
+_ADVICE = {
+    "summary_already_used": "record the summary under an id that was never used, and ask with that one",
+    "span_named_twice": "name each span once",
+    "summary_is_not_raw": "store it as what it is, a summary, under an id of its own",
+    "rewrites_indexed_raw_span": "leave the raw entry as it is and write under a key of its own",
+}
+"""What would pass where it is no list of names, by the reason without the name behind it."""
+
+
+def _advice(reason: str) -> str:
+    what = reason.partition(":")[0]
+    if what in ("summary_empty", "summary_opaque", "summary_error_text", "summary_missing"):
+        return "record a summary that has a text, under an id of its own"
+    return _ADVICE.get(what, "")

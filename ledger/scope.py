@@ -7,6 +7,7 @@ publisher should not have sent.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import uuid
 from collections.abc import Iterable, Sequence
@@ -154,6 +155,10 @@ class Scope:
         `RecordConflict` where this handle, or the index of this process, knows the span already; what another process recorded
         and nobody folded yet is found by the fold alone, for no call waits for it.
         """
+        if not native:
+            raise UsageError(
+                "the entry id of the span is empty", hint="Nothing was appended; give each entry an id of its own."
+            )
         before = self._turn
         self._turn = ordinal = self._turn + 1 if turn is None else turn
         masked = mask(text)
@@ -240,7 +245,8 @@ class Scope:
     ) -> CompactionGranted:
         """Ask whether these spans may leave for this summary (C3, F1 to F3). `evict` stands in order of preference.
 
-        A grant is pending until `applied` or `withdraw`. Raises a `Refused` with evidence and ways out, or `AnswerUnknown`.
+        A grant is pending until `applied` or `withdraw`. Raises a `Refused` with evidence and ways out, or `AnswerUnknown`
+        after `timeout_s` seconds; `ValueError` for a `timeout_s` that is no span of time.
         """
         name = request or f"compaction-{uuid.uuid4().hex}"
         candidates = tuple(item if isinstance(item, Candidate) else Candidate(span=item) for item in evict)
@@ -297,6 +303,8 @@ class Scope:
         return await self._granted(record, name, "", timeout_s, IndexGranted)
 
     async def _granted(self, record: AnyRecord, request: str, summary: str, timeout_s: float, kind: type[D]) -> D:
+        if not 0 <= timeout_s < math.inf:
+            raise ValueError(f"timeout_s is {timeout_s!r}; expected seconds, a finite number that is not negative")
         if not self._opened:
             await self._append()
         decision = await self._client.ask(record, request, timeout_s)
@@ -360,22 +368,33 @@ class Scope:
                 rule="C3",
                 hint="Use the text that was granted and say so again; or withdraw, record this text and ask anew.",
             )
-        try:
-            found = await self._client.outcome(self.scope, self.session, grant.request_id)
-        except LedgerError:
-            return  # it is on record; that nobody can be asked about it now is no reason to call it a failure
-        if not found.gap and found.status == "withdrawn":
-            raise RecordConflict(
-                f"request {grant.request_id} is not pending: {found.status}; nothing was applied",
-                subject=grant.request_id,
-                rule="C3",
-                hint="Ask anew, and act only on the new grant.",
-            )
+        await self._not_if(
+            "withdrawn", grant.request_id, "nothing was applied", hint="Ask anew, and act only on the new grant."
+        )
 
     async def withdraw(self, grant: CompactionGranted | EvictionGranted, reason: str = "") -> None:
-        """Give a grant back: its spans are carriers for other requests again."""
+        """Give a grant back: its spans are carriers for other requests again. Raises `RecordConflict` where the grant is found
+        to be applied.
+        """
         await self._append(self._make(RequestWithdrawn, request=grant.request_id, reason=reason))
         await self._client.nudge()
+        await self._not_if(
+            "applied",
+            grant.request_id,
+            "nothing was withdrawn",
+            hint="Its spans have left. Record again, under ids of their own, what is back in the window.",
+        )
+
+    async def _not_if(self, status: str, request: str, so: str, *, hint: str) -> None:
+        """Raise if the request has come to the other end. What was said is on record; that nobody can be asked about it now is
+        no reason to call it a failure.
+        """
+        try:
+            found = await self._client.outcome(self.scope, self.session, request)
+        except LedgerError:
+            return
+        if not found.gap and found.status == status:
+            raise RecordConflict(f"request {request} is not pending: {status}; {so}", subject=request, rule="C3", hint=hint)
 
     async def record_entry(self, span: str, *, key: str = "", store: str = "", occurrence: str = "") -> None:
         """Say that the declared retrieval store now holds this span or summary."""

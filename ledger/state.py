@@ -50,9 +50,12 @@ class Shelf(msgspec.Struct, frozen=True):
 
 BY_NAME = Shelf(b"\xf0", KEY_BYTES)
 BY_FACT = Shelf(b"\xf1", FACT_KEY_BYTES)
+BY_ALERT = Shelf(b"\xf2", KEY_BYTES)
 """Keys of names and facts are hashes, so each lies somewhere else. A record writes four or five rows about each of its
 facts: side by side they are one page to read and to write, one by table they were as many pages as rows.
 """
+
+SHELVES = (BY_NAME, BY_FACT, BY_ALERT)
 
 
 class Table(Generic[R]):
@@ -66,22 +69,6 @@ class Table(Generic[R]):
         self.group_bytes = group_bytes
         self.shelf = shelf
         self.decode = msgspec.msgpack.Decoder(row).decode
-
-    def place(self, key: bytes) -> bytes:
-        """Where the row of a key stands in an ordered store, relative to its scope."""
-        if self.shelf is None:
-            return self.prefix + key
-        lead = self.shelf.lead
-        return self.shelf.mark + key[:lead] + self.prefix + key[lead:]
-
-    def key_at(self, place: bytes) -> bytes | None:
-        """The key of what stands at a place, or None where that is a row of another table."""
-        if self.shelf is None:
-            return place[1:] if place[:1] == self.prefix else None
-        at = 1 + self.shelf.lead
-        if place[:1] != self.shelf.mark or place[at : at + 1] != self.prefix:
-            return None
-        return place[1:at] + place[at + 1 :]
 
 
 SCOPE = Table(1, ScopeRow)
@@ -101,7 +88,7 @@ SEEN = Table(14, SeenRow)
 ROUND = Table(15, RoundRow, group_bytes=ORDINAL_BYTES)
 LOST = Table(16, LostRow, group_bytes=ORDINAL_BYTES)
 LIFE = Table(17, LifeRow, group_bytes=FACT_KEY_BYTES, shelf=BY_FACT)
-ALERT = Table(18, AlertRow)
+ALERT = Table(18, AlertRow, shelf=BY_ALERT)
 CARRIER_OF = Table(19, PlaceRow, group_bytes=FACT_KEY_BYTES, shelf=BY_FACT)
 """Which carriers state a fact, by carrier ordinal: written for the question `carriers`, never walked by a rule."""
 SESSION_NAME = Table(20, PlaceRow)
@@ -247,7 +234,7 @@ def ordinal_key(*ordinals: int) -> bytes:
     return b"".join(number.to_bytes(ORDINAL_BYTES, "big") for number in ordinals)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def name_key(*names: str) -> bytes:
     """A short key for names of any length. Remembered for those at hand: one record asks for the same few many times."""
     return digest(*names, size=KEY_BYTES)

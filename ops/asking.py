@@ -18,7 +18,8 @@ from ops.queries.forgotten import ForgottenAnswer, forgotten
 from ops.queries.overview import SessionAnswer, StatusAnswer, sessions, status
 from ops.queries.recall import ExplainAnswer, RecallAnswer
 from ops.queries.seed_method import forgotten_by_seed
-from ops.store import Found, Notice, Reading, Store, guesses, open_store
+from ops.session_names import guesses
+from ops.store import Found, Notice, Reading, Store, open_store
 from ops.wiring import is_shared
 
 Opened = Callable[[Store], Awaitable[int]]

@@ -21,6 +21,7 @@ from ledger.masking import mask
 from ledger.retrieval import Fetched, Retrieval
 from ledger.scope import made
 from ledger.state import fact_name
+from ops.json_lines import NothingInFile, json_lines
 from ops.queries.overview import trust_of
 from ops.queries.quotes import Quotes
 from ops.queries.rejections import rejection_of
@@ -125,11 +126,11 @@ class _ClaimLine(msgspec.Struct):
 
 
 def read_claims(name: str, data: bytes) -> list[Claim]:
-    """Claims of a file, one object a line: {"text", "key"|"summary"}. Raises `UsageError` that names the line."""
+    """Claims of a file, one object a line: {"text", "key"|"summary"}. Raises `UsageError` that names the line, and
+    `NothingInFile`.
+    """
     claims = []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
+    for number, line in json_lines(data):
         try:
             found = msgspec.json.decode(line, type=_ClaimLine)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -138,7 +139,7 @@ def read_claims(name: str, data: bytes) -> list[Claim]:
             ) from None
         claims.append(Claim(text=mask(found.text), key=found.key, summary=found.summary))
     if not claims:
-        raise UsageError(f"{name}: holds no claim", hint="An action that rests on nothing needs no gate.")
+        raise NothingInFile(f"{name}: holds no claim", hint="An action that rests on nothing needs no gate.")
     return claims
 
 

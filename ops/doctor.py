@@ -12,6 +12,8 @@ import msgspec
 
 from ledger.errors import IndexDamaged, LedgerError
 from ledger.facts import EXTRACTOR, RULES_VERSION
+from ledger.log import Log
+from ops.queries.rejections import rejected_kinds
 from ops.settings import Settings, parse_log_url
 from ops.store import open_store
 
@@ -19,6 +21,9 @@ Verdict = Literal["ok", "warning", "fault"]
 
 SPACE_BYTES_LOW = 256 << 20
 """Free space below which a long session may fill the disk before anybody looks."""
+
+UNKNOWN = 3
+"""What a log that holds unreadable records means to a script: nothing was altered, and not everything is known."""
 
 LIBRARIES = ("msgspec", "lmdb", "typer", "rich")
 
@@ -97,7 +102,28 @@ async def _log(url: str) -> list[Check]:
             sessions = list(reading.sessions())
         compacted = sum(1 for found in sessions if found.session.rounds)
         checks.append(Check(name="sessions", verdict="ok", found=f"{len(sessions)} on record, {compacted} compacted"))
+        checks.append(await _records(store.log))
     return checks
+
+
+async def _records(log: Log) -> Check:
+    """Records that changed nothing. Of some nobody knows what they said, so their scope is unknown; the others were refused."""
+    try:
+        kinds = await rejected_kinds(log)
+    except LedgerError as error:
+        return Check(name="records", verdict="fault", found=error.message, hint=error.hint, exit_code=error.exit_code)
+    if not kinds:
+        return Check(name="records", verdict="ok", found="none was rejected")
+    told = ", ".join(f"{kind.count:,} {kind.reason} (first: {kind.first})" for kind in kinds)
+    lost = any(kind.quarantined for kind in kinds)
+    look = "Each has a record.rejected with reason and subject: cledger replay --emit decisions"
+    return Check(
+        name="records",
+        verdict="fault" if lost else "warning",
+        found=f"{sum(kind.count for kind in kinds):,} rejected: {told}",
+        hint=f"{look}{'. Their scopes answer unknown: see record_unreadable in ops/runbook.md' if lost else ''}",
+        exit_code=UNKNOWN if lost else 0,
+    )
 
 
 def _size_of(directory: Path) -> int:

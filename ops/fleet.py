@@ -23,8 +23,9 @@ from ops.queries.recall import RecallAnswer, recall
 from ops.queries.requests import RequestAnswer
 from ops.retrieval.backing import Backing, fetch_first, rehydrate
 from ops.retrieval.own_store import OwnStore
+from ops.session_names import guesses, the_one
 from ops.settings import KafkaSettings, Settings, parse_log_url
-from ops.store import Reading, Store, guesses, in_order, open_store, the_one
+from ops.store import Reading, Store, in_order, open_store
 from ops.wiring import open_log
 from ops.worker_answers import CURSOR_HEADER, GAP_HEADER, LOG_HEADER, Question
 from ops.worker_web import read_token
@@ -55,6 +56,12 @@ _log = logging.getLogger("cledger.client")
 
 class NobodyAnswers(LogUnavailable):
     """No worker that owns the partitions concerned can be reached."""
+
+
+ALIKE_CHARS = 3
+"""First characters that an id must share with an unknown name to be offered in its place: a fleet's other ids stay where they
+are.
+"""
 
 
 class Reply(msgspec.Struct):
@@ -151,10 +158,14 @@ class Fleet:
         for guess in dict.fromkeys(guesses(name)):
             if (await self.ask("sessions", Question(scope=guess, session=name))).lines:
                 return guess, name
-        replies = await self.ask_all("sessions", Question(prefix=name))
-        near = sorted((each for reply in replies for each in reply.all(SessionAnswer)), key=lambda each: in_order(each.scope))
-        chosen = near[the_one(name, [(each.scope, each.session) for each in near] if name else [])]
+        near = await self._begin_with(name) if name else []
+        alike = await self._begin_with(name[:ALIKE_CHARS]) if name and not near else []
+        chosen = near[the_one(name, [(each.scope, each.session) for each in near], lambda: [each.session for each in alike])]
         return chosen.scope, chosen.session
+
+    async def _begin_with(self, prefix: str) -> list[SessionAnswer]:
+        replies = await self.ask_all("sessions", Question(prefix=prefix))
+        return sorted((each for reply in replies for each in reply.all(SessionAnswer)), key=lambda each: in_order(each.scope))
 
     async def _post(self, address: str, what: str, question: Question) -> Reply:
         if self._http is None:

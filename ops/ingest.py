@@ -19,7 +19,10 @@ BATCH_BYTES = 512 << 10
 """An append is one synced transaction; its entries are in memory at once, as records, as bytes and as pages."""
 
 APPENDED_BYTES = 12
-"""Bytes that are kept of each record appended and not folded yet: few, for a large file has a hundred thousand."""
+"""Bytes that are kept of each record appended and not folded yet."""
+
+APPENDED_MAX = 1 << 14
+"""Records appended before they are folded, so that no more of them have to be kept in mind, however large a file is."""
 
 
 class FileAnswer(msgspec.Struct, kw_only=True):
@@ -49,10 +52,10 @@ class IngestAnswer(msgspec.Struct, kw_only=True):
 class Ingest:
     """Appends what is not on record yet. Files are taken in the order given; each scope's records keep their order."""
 
-    def __init__(self, store: Store, pace: Callable[[], Awaitable[None]] | None = None) -> None:
-        """`pace` is awaited before each append: on a fleet's log a backfill waits for the workers."""
+    def __init__(self, store: Store, append: Callable[[list[NewEntry]], Awaitable[None]] | None = None) -> None:
+        """`append` stands in for the log's own: on a fleet's log a backfill waits for the workers."""
         self._store = store
-        self._pace = pace
+        self._append = append or self._append_at_once
         self._appended: set[bytes] = set()
         self._new_scopes: set[str] = set()
         self.sessions: dict[str, None] = {}
@@ -75,9 +78,9 @@ class Ingest:
         """Append what is new of a batch, and count it. Returns how many records were new."""
         fresh = self._fresh(self._count(answer, batch))
         if fresh:
-            if self._pace is not None:
-                await self._pace()
-            await self._store.log.append(EVENTS, [NewEntry(record.scope, encode(record)) for record in fresh])
+            await self._append([NewEntry(record.scope, encode(record)) for record in fresh])
+            if len(self._appended) >= APPENDED_MAX:
+                await self._fold(None)
         answer.added += len(fresh)
         answer.duplicates += len(batch) - len(fresh)
         self.total.records += len(batch)
@@ -86,6 +89,9 @@ class Ingest:
         self.total.rounds = len(self._rounds)
         self.total.sessions = len(self.sessions)
         return len(fresh)
+
+    async def _append_at_once(self, entries: list[NewEntry]) -> None:
+        await self._store.log.append(EVENTS, entries)
 
     def _count(self, answer: FileAnswer, batch: list[AnyRecord]) -> Iterator[AnyRecord]:
         for record in batch:
@@ -129,22 +135,21 @@ class Ingest:
 
     async def fold(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Fold what was appended. Returns how many alerts that put on record, 0 where workers publish them later."""
+        raised = await self._fold(progress)
+        self._new_scopes.clear()
+        return raised
+
+    async def _fold(self, progress: Callable[[int, int], None] | None) -> int:
+        """What was appended is folded: from now on the index knows it."""
+        before = await _end(self._store, ALERTS) if self._store.publishes else 0
+        await self._store.fold("wait", progress)
+        self._appended.clear()
         if not self._store.publishes:
             self.total.alerts = None
-            await self._store.fold("wait", progress)
-            self._forget()
             return 0
-        before = await _end(self._store, ALERTS)
-        await self._store.fold("wait", progress)
-        self._forget()
         raised = await _end(self._store, ALERTS) - before
         self.total.alerts = (self.total.alerts or 0) + raised
         return raised
-
-    def _forget(self) -> None:
-        """What was appended is folded: from now on the index knows it."""
-        self._appended.clear()
-        self._new_scopes.clear()
 
 
 async def _end(store: Store, topic: str) -> int:

@@ -4,17 +4,22 @@ Source and target may have different partition counts, so what is compared is ea
 must be a beginning of what the source has. Then the rest is appended, and in the end both are compared once more. A copy that
 was cut short therefore goes on where it stopped, and one whose source has grown catches up; anything else in the target is
 refused before a single entry is written.
+
+A misrouted entry, published past the ledger, has no place in another log: there it might be folded, which it is not where it
+stands. It is left out when that is asked for, with what the ledger said of it, and listed; the source keeps it.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator, Callable
 from hashlib import blake2b
 
 import msgspec
 
+from consumers.folding import names_a_scope, stray_scope
 from ledger.errors import IntegrityError, UsageError
-from ledger.log import TOPICS, Entry, Log, NewEntry, partition_of
+from ledger.log import EVENTS, TOPICS, Entry, Log, NewEntry, partition_of
 from schemas.ids import digest
 
 HASH_BYTES = 32
@@ -32,12 +37,22 @@ class TopicCopied(msgspec.Struct, frozen=True, kw_only=True):
     entries: int
 
 
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A misrouted entry that was not copied: where it stands in the source, and what is needed to recognise it."""
+
+    position: str
+    key: str
+    value_bytes: int
+    sha256: str
+
+
 class CopyAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was copied, from which log to which."""
+    """What was copied, from which log to which, and what was left out because it is misrouted."""
 
     source: str
     target: str
     topics: list[TopicCopied]
+    left_out: list[LeftOut]
 
 
 class _Scope(msgspec.Struct):
@@ -57,30 +72,35 @@ Scopes = dict[bytes, _Scope]
 """Hash of a scope's name to what is known of it: a fleet has a million scopes, and names may be long."""
 
 
-async def copy_log(source: Log, target: Log, progress: Progress = lambda *_: None) -> CopyAnswer:
+async def copy_log(
+    source: Log, target: Log, progress: Progress = lambda *_: None, *, leave_out_misrouted: bool = False
+) -> CopyAnswer:
     """Copy every entry of `source` that `target` lacks.
 
     Raises `UsageError` if both are one log, or if the target has entries that are not the beginning of the source's; nothing
-    was written then. Raises `IntegrityError` for an entry of the source that stands in a partition of another scope, and where
-    the target differs after all, because somebody else wrote to it meanwhile. Raises what reading and appending raise; a second
-    run goes on from there.
+    was written then. Raises `IntegrityError` for an entry of the source that stands in a partition of another scope, unless
+    those are left out, and where the target differs after all, because somebody else wrote to it meanwhile. Raises what reading
+    and appending raise; a second run goes on from there.
     """
     if source.identity.log_id == target.identity.log_id:
         raise UsageError("source and target are one log", hint="Name another target.")
     work = _Work(progress, 3 * sum([await _total(source, topic) for topic in TOPICS]))
+    origin = _Origin(source, work, leave_out_misrouted)
     present = {topic: await _scopes(target, topic, work) for topic in TOPICS}
     for topic in TOPICS:
-        await _refuse_foreign(source, topic, present[topic], work)
+        await _refuse_foreign(origin, topic, present[topic])
     # Outputs follow their events: with ends taken in this order no output is copied whose event is not, while workers go on.
     ends = {topic: await _ends(source, topic) for topic in reversed(TOPICS)}
     answers = []
     for topic in TOPICS:
         before = sum(scope.count for scope in present[topic].values())
-        copied = await _append_rest(source, target, topic, ends[topic], present[topic], work)
+        copied = await _append_rest(origin, target, topic, ends[topic], present[topic])
         answers.append(TopicCopied(topic=topic, copied=copied, present=before, entries=before + copied))
     for topic in TOPICS:
         await _compare(target, topic, present[topic], work)
-    return CopyAnswer(source=source.identity.log_id, target=target.identity.log_id, topics=answers)
+    return CopyAnswer(
+        source=source.identity.log_id, target=target.identity.log_id, topics=answers, left_out=list(origin.left_out.values())
+    )
 
 
 class _Work:
@@ -116,6 +136,42 @@ async def _batches(log: Log, topic: str, work: _Work, ends: list[int] | None = N
             work.done(len(batch))
 
 
+class _Origin:
+    """The entries of the source that have a place in another log."""
+
+    def __init__(self, log: Log, work: _Work, leave_out: bool) -> None:
+        self._log, self._work, self._leave_out = log, work, leave_out
+        self.left_out: dict[str, LeftOut] = {}
+        self._astray: set[int] = set()
+        """Partitions in which misrouted events were found."""
+
+    async def batches(self, topic: str, ends: list[int] | None = None) -> AsyncIterator[list[Entry]]:
+        """As `_batches`, without what is left out. Raises `IntegrityError` for a misrouted entry that is not to be."""
+        async for batch in _batches(self._log, topic, self._work, ends):
+            yield [entry for entry in batch if self._has_a_place(topic, entry)]
+
+    def _has_a_place(self, topic: str, entry: Entry) -> bool:
+        at, partitions = entry.position, self._log.identity.partitions
+        if names_a_scope(entry.key) and partition_of(entry.key, partitions) == at.partition:
+            # What the fold said of stray records stands under a scope of the partition's own, and goes with them.
+            return topic == EVENTS or at.partition not in self._astray or entry.key != stray_scope(at.partition, partitions)
+        if not self._leave_out:
+            raise IntegrityError(
+                f"{at}: the entry has no key, or one of another partition, so it was published past the ledger and is folded "
+                "nowhere; in another log it might be",
+                hint="Keep this log, for the entry is evidence, and copy the rest: cledger log copy --leave-out-misrouted",
+            )
+        if topic == EVENTS:
+            self._astray.add(at.partition)
+        self.left_out[str(at)] = LeftOut(
+            position=str(at),
+            key=entry.key,
+            value_bytes=len(entry.value),
+            sha256=hashlib.sha256(entry.value).hexdigest(),
+        )
+        return False
+
+
 def _name(key: str) -> bytes:
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
@@ -128,13 +184,13 @@ async def _scopes(log: Log, topic: str, work: _Work) -> Scopes:
     return found
 
 
-async def _refuse_foreign(source: Log, topic: str, present: Scopes, work: _Work) -> None:
+async def _refuse_foreign(source: _Origin, topic: str, present: Scopes) -> None:
     """Raises `UsageError` unless all that the target has is a beginning of what the source has."""
     if not present:
         return
     seen: Scopes = {}
     equal = 0
-    async for batch in _batches(source, topic, work):
+    async for batch in source.batches(topic):
         for entry in batch:
             name = _name(entry.key)
             have = present.get(name)
@@ -157,15 +213,14 @@ def _foreign(topic: str, why: str) -> UsageError:
     )
 
 
-async def _append_rest(source: Log, target: Log, topic: str, ends: list[int], present: Scopes, work: _Work) -> int:
+async def _append_rest(source: _Origin, target: Log, topic: str, ends: list[int], present: Scopes) -> int:
     """Append what the target lacks up to these ends. `present` then says what it must have."""
     skipped: dict[bytes, int] = {}
     before = {name: scope.count for name, scope in present.items()}
     copied = 0
-    async for batch in _batches(source, topic, work, ends):
+    async for batch in source.batches(topic, ends):
         rest = []
         for entry in batch:
-            _check_place(source, entry)
             name = _name(entry.key)
             if skipped.get(name, 0) < before.get(name, 0):
                 skipped[name] = skipped.get(name, 0) + 1
@@ -175,16 +230,6 @@ async def _append_rest(source: Log, target: Log, topic: str, ends: list[int], pr
         await target.append(topic, rest)
         copied += len(rest)
     return copied
-
-
-def _check_place(source: Log, entry: Entry) -> None:
-    """A misrouted entry is not folded where it stands; a copy would put it where it is."""
-    at = entry.position
-    if not entry.key or partition_of(entry.key, source.identity.partitions) != at.partition:
-        raise IntegrityError(
-            f"{at}: the entry has no key, or one of another partition; a copy would give it another meaning",
-            hint="It was published past the ledger. The log cannot be copied with it.",
-        )
 
 
 async def _compare(target: Log, topic: str, expected: Scopes, work: _Work) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from urllib.parse import urlsplit
 
@@ -15,14 +14,12 @@ from consumers.agents import Agents, Feed, Notification, Sink, run_agents
 from consumers.shell import Site
 from ledger.errors import UsageError
 from ops.settings import KafkaSettings, Settings, parse_log_url
-from ops.worker_web import guard, listening
+from ops.worker_web import guard, index_of, listening
 
 SEND_TIMEOUT_S = 10.0
 ATTEMPTS = 4
 PAUSE_S = 0.5
 """Before the second attempt; doubled before each further one."""
-
-_log = logging.getLogger("cledger.agents")
 
 
 class Lines:
@@ -109,16 +106,15 @@ def run_notifier(log_url: str, notify: list[str], web_address: str | None, token
     if kafka.sasl_mechanism.startswith("SCRAM"):
         raise UsageError("the agents' client does not log in by SCRAM", hint="Use TLS certificates or PLAIN for them.")
     listen, notice = listening(web_address, token_file)
-    if notice:
-        _log.warning("%s", notice)
     agents = Agents([sink_of(text) for text in notify])
     site = Site(
         listen.socket,
-        routes=(("/feed", _feed_of(agents.feed)), ("/healthz", _alive)),
+        routes=(("/", index_of(["/feed", "/healthz"])), ("/feed", _feed_of(agents.feed)), ("/healthz", _alive)),
         middlewares=(guard(listen),),
         closing=agents.feed.end,
     )
-    print(f"following the alerts of {log_url}, feed at {listen.url}/feed", file=sys.stderr, flush=True)
+    because = f" ({notice})" if notice else ""
+    print(f"following the alerts of {log_url}, feed at {listen.url}/feed{because}", file=sys.stderr, flush=True)
     return run_agents(
         agents,
         broker="kafka://" + address.target.replace(",", ";kafka://"),

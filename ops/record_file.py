@@ -7,13 +7,16 @@ from typing import Any
 
 import msgspec
 
+from ledger.errors import UsageError
 from ledger.facts import RULES_VERSION
 from ledger.fold import is_on_record
-from ledger.log import EVENTS, NewEntry
+from ledger.log import EVENTS, NewEntry, check_entries
+from ops.json_lines import json_lines
 from ops.store import Store
 from schemas.codec import NotARecord, UnknownType, decode_record, encode
 from schemas.objects import with_own_id
 from schemas.records import AnyRecord, DegradationAcknowledged, SessionOpened
+from schemas.validity import fault_of
 
 
 class RecordAnswer(msgspec.Struct, kw_only=True):
@@ -42,9 +45,7 @@ def read_records(data: bytes) -> tuple[list[AnyRecord], RecordAnswer]:
     batch: list[AnyRecord] = []
     answer = RecordAnswer(invalid=[])
     names: dict[str, str] = {}
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
+    for number, line in json_lines(data):
         answer.records += 1
         try:
             record, given = _record_of(line)
@@ -73,18 +74,25 @@ def _record_of(line: bytes) -> tuple[AnyRecord, str]:
     twice = _key_named_twice(line)
     if twice is not None:
         raise _Refused(f"the key {twice!r} stands twice in one object; expected each key once")
+    fault = fault_of(record)
+    if fault is not None:
+        raise _Refused(fault.told)
     given, record = record.id, with_own_id(record)
     if isinstance(record, SessionOpened):
         if record.rules_version not in ("", RULES_VERSION):
             raise _Refused(f"rules version {record.rules_version!r} is not carried here; expected {RULES_VERSION!r}")
         record = msgspec.structs.replace(record, rules_version=RULES_VERSION)
+    try:
+        check_entries(EVENTS, [NewEntry(record.scope, encode(record))])
+    except UsageError as error:
+        raise _Refused(error.message) from None
     return record, given
 
 
 def _without_id(line: bytes, error: NotARecord) -> AnyRecord:
     """A record that lacks nothing but its id, which follows from the rest of it."""
     try:
-        fields = json.loads(line)
+        fields = json.loads(line.decode())  # of bytes it would guess the encoding
         if isinstance(fields, dict) and "id" not in fields:
             return decode_record(msgspec.json.encode({**fields, "id": ""}))
     except (NotARecord, UnknownType, ValueError, RecursionError):

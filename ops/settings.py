@@ -89,7 +89,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
             if self.sasl_mechanism:
                 options["sasl_mechanism"] = self.sasl_mechanism
                 options["sasl_plain_username"] = self.user
-                options["sasl_plain_password"] = Path(self.password_file).read_text("utf-8").rstrip("\r\n")
+                options["sasl_plain_password"] = Path(self.password_file).read_text("utf-8-sig").rstrip("\r\n")
         except (OSError, ValueError) as error:
             raise UsageError(f"the settings CLEDGER_KAFKA_… name a file that cannot be used: {error}") from error
         options["security_protocol"] = ("SASL_" if self.sasl_mechanism else "") + ("SSL" if self.ca_file else "PLAINTEXT")

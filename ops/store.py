@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Literal
@@ -12,17 +12,21 @@ from typing import Literal
 from consumers.carrier_index import CarrierIndex, Snapshot
 from consumers.fold_lock import folding
 from consumers.partition import Partition
-from ledger.errors import IndexBusy, IndexDamaged, LedgerError, UsageError
+from ledger.errors import IndexBusy, IndexDamaged, LedgerError
 from ledger.log import EVENTS, Log, partition_of
 from ledger.lookup import session_row
 from ledger.rows import SessionRow
 from ledger.state import SESSION_NAME, Rows, name_key, ordinal_key
+from ops.session_names import guesses, the_one
 from ops.wiring import index_directory, is_shared, open_log, scratch_log
 from schemas.codec import decode_record
 from schemas.records import AnyRecord
 
 FoldMode = Literal["wait", "try", "no"]
 Notice = Callable[[str], None]
+
+READ_AHEAD = 256
+"""Records read at once where many are wanted; between those of one session lie few others."""
 
 LOCK_POLL_SECONDS = 0.05
 """How often a process that wants to fold asks whether another one is done."""
@@ -91,14 +95,15 @@ class Reading:
 
     def session(self, name: str, scope: str = "") -> Found:
         """A session by its id in a scope, or by an id or a prefix that only one session has. Raises `UsageError` if there is
-        none, or several.
+        none, or several, which names those that are near.
         """
         for guess in (scope, *guesses(name)):
             found = self.session_in(guess, name)
             if found is not None:
                 return found
         near = [found for found in self.sessions() if found.session.id.startswith(name)] if name else []
-        return near[the_one(name, [(found.scope, found.session.id) for found in near])]
+        known = (found.session.id for found in self.sessions())
+        return near[the_one(name, [(found.scope, found.session.id) for found in near], lambda: known)]
 
     def session_in(self, scope: str, name: str) -> Found | None:
         """The session of just this id in this scope."""
@@ -114,6 +119,23 @@ class Reading:
         entries = await self.log.read(EVENTS, partition_of(scope, self.log.identity.partitions), offset, max_entries=1)
         return decode_record(entries[0].value) if entries else None
 
+    async def values(self, scope: str, carriers: Iterable[str]) -> AsyncIterator[tuple[str, bytes]]:
+        """The encoded records of spans and summaries with their ids, in log order; several are read at once, so that a distant
+        log is not asked for each. One that is not in this view is left out.
+        """
+        snapshot, partition = self._snapshot(scope), partition_of(scope, self.log.identity.partitions)
+        located = ((snapshot.locate(scope, name_key(carrier)), carrier) for carrier in dict.fromkeys(carriers))
+        wanted = sorted((offset, carrier) for offset, carrier in located if offset is not None)
+        at = 0
+        while at < len(wanted):
+            entries = await self.log.read(EVENTS, partition, wanted[at][0], max_entries=min(READ_AHEAD, len(wanted) - at))
+            if not entries:
+                return
+            for entry in entries:
+                if at < len(wanted) and entry.position.offset == wanted[at][0]:
+                    yield wanted[at][1], entry.value
+                    at += 1
+
     def offsets(self) -> dict[int, int]:
         """For each partition the offset of the first record that is not in this view."""
         return {number: snapshot.offset_next for number, snapshot in self._snapshots.items()}
@@ -126,25 +148,6 @@ class Reading:
 def in_order(name: str) -> bytes:
     """The key by which scopes are put in order."""
     return name.encode("utf-8", "surrogatepass")
-
-
-def guesses(session: str) -> tuple[str, str]:
-    """Scopes in which a session of this id lies most often: its own, and that of the root session of a sub-agent."""
-    return session, session.partition("/")[0]
-
-
-def the_one(name: str, near: Sequence[tuple[str, str]]) -> int:
-    """Which of these sessions, given as (scope, session), is meant by an id or the beginning of one: the only one of just this
-    id, else the only one, else the only root session. Raises `UsageError` if that is none.
-    """
-    exact = [at for at, (_, session) in enumerate(near) if session == name]
-    roots = [at for at, (scope, session) in enumerate(near) if scope == session]
-    for choice in (exact, range(len(near)), roots):
-        if len(choice) == 1:
-            return choice[0]
-    if near:
-        raise UsageError(f"{name!r} names {len(near)} sessions", hint="Give more of the id. List them: cledger sessions")
-    raise UsageError(f"no session {name!r} in this log", hint="List them with: cledger sessions")
 
 
 def digest_of(scopes: dict[str, bytes]) -> str:

@@ -95,13 +95,22 @@ def record_maker(path: str | os.PathLike[str], *, may_grow: bool = False, known:
 
 
 def read_records(
-    transcript: Transcript, progress: Callable[[int], None] = lambda _: None, *, may_grow: bool = False, known: Known = _never
+    transcript: Transcript,
+    progress: Callable[[int], None] = lambda _: None,
+    *,
+    may_grow: bool = False,
+    known: Known = _never,
+    waits: Callable[[str], None] = lambda _: None,
 ) -> Iterator[AnyRecord]:
     """All records of an open transcript, streamed; `progress` is called with the bytes of the file behind each record.
 
-    `may_grow` is for records that are kept: the file is read again when a session goes on.
+    `may_grow` is for records that are kept: the file is read again when a session goes on. `waits` is called at the end with
+    each session whose last round is left for that time.
     """
-    for record in records_of(transcript.items(), record_maker(transcript.path, may_grow=may_grow, known=known)):
+    maker = record_maker(transcript.path, may_grow=may_grow, known=known)
+    for record in records_of(transcript.items(), maker):
         if record.source is not None and record.source.byte_end is not None:
             progress(record.source.byte_end)
         yield record
+    for session in maker.waiting:
+        waits(session)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ledger.adapters.lmdb_log import LmdbLog
 from ledger.adapters.memory_log import MemoryLog
 from ledger.errors import LogMissing
-from ledger.log import Log, LogIdentity
+from ledger.log import Log, LogIdentity, NewEntry
 from ops.settings import KafkaSettings, LogAddress, Settings, parse_log_url
 
 EMBEDDED_PARTITIONS = 1
@@ -56,15 +56,15 @@ def is_shared(url: str) -> bool:
     return parse_log_url(url).scheme == "kafka"
 
 
-def pace_of(url: str, log: Log) -> Callable[[], Awaitable[None]] | None:
-    """What a backfill waits for before it appends: the workers of a fleet's log; nobody on an embedded one."""
+def backfill_of(url: str, log: Log) -> Callable[[list[NewEntry]], Awaitable[None]] | None:
+    """How a backfill appends: at the pace of the workers on a fleet's log; an embedded one has nobody to wait for."""
     if not is_shared(url):
         return None
     from consumers.membership import committed_offsets
     from ops.pacing import Pacer
 
     kafka, servers, partitions = KafkaSettings.from_environment(), parse_log_url(url).target, log.identity.partitions
-    return Pacer(log, lambda: committed_offsets(servers, kafka.prefix, partitions, kafka.security())).wait
+    return Pacer(log, lambda: committed_offsets(servers, kafka.prefix, partitions, kafka.security())).append
 
 
 def index_directory(url: str, identity: LogIdentity) -> Path:

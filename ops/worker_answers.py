@@ -330,7 +330,7 @@ async def _explain(reading: Reading, question: Question) -> Said:
 async def _forgotten(reading: Reading, question: Question) -> Said:
     found = _found(reading, question)
     if found is None:
-        return Said([unknown_forgotten(question.session, question.method)])
+        return Said([unknown_forgotten(question.session, question.method, reading.gap)])
     ask = forgotten if question.method == "ours" else forgotten_by_seed
     chosen = frozenset(question.classes)
     return Said([await ask(reading, found, round_=question.round, classes=chosen, limit=question.limit)])

@@ -8,7 +8,7 @@ import errno
 import hmac
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -103,7 +103,7 @@ def read_token(name: str) -> str:
     try:
         if path.stat().st_mode & 0o077:
             raise UsageError(f"{name} can be read by others", hint=f"chmod 600 {name}")
-        token = path.read_text("utf-8").strip()
+        token = path.read_text("utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the token file {name} cannot be read: {error}") from error
     if len(token) < 16:
@@ -137,6 +137,22 @@ def _is_own_name(host: str, listen: Listen) -> bool:
     return is_loopback(name.removeprefix("[").removesuffix("]"))
 
 
+HOW = 'POST takes one JSON object, for instance {"session": "…"}, and answers in JSON lines, as cledger COMMAND --json does'
+
+
+def index_of(paths: Sequence[str], questions: Sequence[str] = ()) -> Handler:
+    """What answers `/`: which paths there are and how they are asked, and nothing of anybody's data."""
+    endpoints = [{"method": "GET", "path": path} for path in paths]
+    endpoints += [{"method": "POST", "path": path} for path in questions]
+    body = msgspec.json.encode({"endpoints": endpoints, **({"how": HOW} if questions else {})})
+
+    async def index(request: web.Request) -> web.StreamResponse:
+        del request
+        return web.Response(body=body, content_type="application/json")
+
+    return index
+
+
 def problem(status: int, title: str, detail: str) -> web.Response:
     """An error as `application/problem+json`."""
     body = msgspec.json.encode({"status": status, "title": title, "detail": detail})
@@ -165,7 +181,9 @@ class Views:
     def routes(self) -> list[tuple[str, Handler]]:
         """Paths and what answers them; those below /v1 are questions and take POST (see `ops.worker_answers`)."""
         own = [("/healthz", self.healthz), ("/readyz", self.readyz), ("/metrics", self.metrics)]
-        return [*own, *self._answers.routes()]
+        questions = self._answers.routes()
+        index = index_of([path for path, _ in own], [path for path, _ in questions])
+        return [("/", index), *own, *questions]
 
     async def healthz(self, request: web.Request) -> web.Response:
         """200 while nothing stands still for good, 503 with the reason where a partition halted."""

@@ -130,7 +130,7 @@ def run_worker(options: WorkerOptions) -> int:
     listen, notice = listening(options.web, options.token_file)
     _diagnose()
     if notice:
-        _log.warning("%s", notice)
+        _log.info("%s", notice)
     views = Views()
     site = Site(listen.socket, routes=tuple(views.routes()), middlewares=(guard(listen),))
     return run(_Work(options, listen, views), folder=Settings.from_environment().data / "worker", site=site)

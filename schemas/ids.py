@@ -37,12 +37,16 @@ class Position(msgspec.Struct, frozen=True, order=True):
         return f"{self.topic}/{self.partition}@{self.offset}"
 
 
+_LENGTHS = tuple(number.to_bytes(8, "big") for number in range(256))
+
+
 def digest(*parts: str | bytes, size: int = EVENT_ID_BYTES, key: bytes = b"") -> bytes:
     """BLAKE2b over length-prefixed parts, so that ("ab", "c") and ("a", "bc") differ."""
     pieces: list[bytes] = []
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        pieces += (len(raw).to_bytes(8, "big"), raw)
+        length = len(raw)
+        pieces += (_LENGTHS[length] if length < len(_LENGTHS) else length.to_bytes(8, "big"), raw)
     # One call with everything: the fold makes dozens of digests for each record, most of them of a few short parts.
     return hashlib.blake2b(b"".join(pieces), digest_size=size, key=key).digest()
 

@@ -30,7 +30,17 @@ from collections.abc import Mapping, Sequence
 
 from ledger.errors import LogClosed, LogDamaged, LogMissing, UsageError
 from ledger.kafka.connection import EARLIEST, TIMEOUT_S, UNKNOWN_TOPIC, KafkaConnection, Security
-from ledger.kafka.identity import IDENTITY, PARTITIONS, Mark, compare, existing_mark, make_topics, read_mark, write_mark
+from ledger.kafka.identity import (
+    IDENTITY,
+    PARTITIONS,
+    Mark,
+    compare,
+    existing_log,
+    existing_mark,
+    make_topics,
+    read_mark,
+    write_mark,
+)
 from ledger.kafka.reading import KafkaReader
 from ledger.kafka.writing import KafkaWriter
 from ledger.log import (
@@ -85,7 +95,7 @@ class KafkaLog:
         `prefix` stands before each topic name, so that several ledgers can share a cluster. `replication` is 3, or the number
         of brokers if that is less; `configs` adds to `TOPIC_CONFIG`, by topic. Topics that exist already are taken over if they
         are empty. Raises `UsageError` if there is a log already or the partition count does not fit, `LogUnavailable`,
-        `LogDamaged`.
+        `LogDamaged`, also for a log that has lost one of its topics.
         """
         if not 1 <= partitions < 1 << 16:
             raise UsageError(f"a log has 1 to {(1 << 16) - 1} partitions, not {partitions}")
@@ -93,8 +103,9 @@ class KafkaLog:
         try:
             seen = await connection.learn(prefix + topic for topic in (*TOPICS, IDENTITY))
             missing = [topic for topic in (*TOPICS, IDENTITY) if seen[prefix + topic].error == UNKNOWN_TOPIC]
-            if IDENTITY not in missing and await read_mark(connection, prefix) is not None:
-                raise UsageError(f"kafka://{servers}: there is a log already", hint="Check it with: cledger topics verify")
+            mark = await read_mark(connection, prefix) if IDENTITY not in missing else None
+            if mark is not None:
+                raise await existing_log(connection, prefix, mark)
             await make_topics(connection, prefix, missing, partitions, replication, configs or {})
             await write_mark(connection, prefix, partitions)
         except BaseException:

@@ -24,13 +24,8 @@ def judge_late(view: Rows, record: ManifestRecorded) -> CompactionJudged | None:
     Letters stand by summary, one a fact in the order of the manifest. None for a span that is in the window still, or that
     never was there, and for a manifest that adds nothing.
     """
-    span = span_row(view, record.span)
-    if span is None or span.in_window or not span.left_round:
-        return None
-    kept = view.get(SUMMARY_TEXT, name_key(span.id))
-    facts, _ = facts_to_add(view, span, record.manifest, kept.text if kept is not None else None, record.scope)
-    session = session_at(view, span.session)
-    if not facts or session is None:
+    span, session, facts = _added(view, record)
+    if span is None or session is None or not facts:
         return None
     rulers = {name: Ruler(view, summary_row(view, name)) for name in session.live}
     letters = {name: [ruler.of(fact) for fact in facts] for name, ruler in rulers.items() if ruler.can_judge}
@@ -55,6 +50,21 @@ def judge_late(view: Rows, record: ManifestRecorded) -> CompactionJudged | None:
         summary_state="text" if name else "missing",
         outcomes=tuple(Outcomes(name, "".join(item.letter for item in found)) for name, found in letters.items()),
     )
+
+
+def adds_late(view: Rows, record: ManifestRecorded) -> bool:
+    """Does the manifest add facts to a span that has left the window, so that it is judged?"""
+    _, session, facts = _added(view, record)
+    return session is not None and bool(facts)
+
+
+def _added(view: Rows, record: ManifestRecorded) -> tuple[SpanRow | None, SessionRow | None, list[Fact]]:
+    span = span_row(view, record.span)
+    if span is None or span.in_window or not span.left_round:
+        return None, None, []
+    kept = view.get(SUMMARY_TEXT, name_key(span.id))
+    facts, _ = facts_to_add(view, span, record.manifest, kept.text if kept is not None else None, record.scope)
+    return span, session_at(view, span.session), facts
 
 
 def _evidence(view: Rows, session: SessionRow, span: SpanRow, facts: list[Fact], measured: list[Measured]) -> list[Evidence]:

@@ -115,19 +115,30 @@ def blocks(text: str) -> Iterator[Block]:
 def _kind(line: str) -> tuple[BlockKind, int]:
     if _HEADING.match(line):
         return "heading", 0
-    if line.lstrip(SPACE)[:1] == "|" and line.count("|") >= 2:
+    bare = line.lstrip(SPACE)
+    if bare[:1] == "|" and line.count("|") >= 2:
         return "table", 0
     item = _ITEM.match(line)
     if item:
         return "item", item.end()
-    if len(line) < 2000 and (_CODE_LINE.match(line) or (_NUMBERED.match(line) and line[:1] in " 0123456789")):
+    if len(line) < 2000 and (
+        (_may_be_code(line) and _CODE_LINE.match(line)) or (line[:1] in " 0123456789" and _NUMBERED.match(line))
+    ):
         return "code", 0
-    if line.lstrip(SPACE)[:2] in {'{"', "[{", '["', "[\n", "{\n"} and ('":' in line or line.strip(SPACE) in {"[", "{"}):
+    if bare[:2] in _JSON_HEADS and ('":' in line or bare.rstrip(SPACE) in {"[", "{"}):
         return "code", 0
     if _LISTING.match(line):
         return "code", 0
     quote = _QUOTE.match(line)
     return "prose", quote.end() if quote else 0
+
+
+_JSON_HEADS = frozenset({'{"', "[{", '["', "[\n", "{\n"})
+
+
+def _may_be_code(line: str) -> bool:
+    """Does the line begin or end as lines of code do (`_CODE_LINE`)? A look at its ends settles it for most prose."""
+    return line[:1] in "+-di@" or line.rstrip(SPACE)[-1:] in "{}()[];:,=" or "=>" in line
 
 
 def _continues(text: str, held: Block, start: int, line: str) -> bool:

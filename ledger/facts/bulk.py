@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ledger.facts.analysis import analyse
 from ledger.facts.blocks import Block
 from ledger.facts.builder import Builder
-from ledger.facts.clauses import analyse
 from ledger.facts.fold import LETTER, LOWER, fold, normalise
 from ledger.facts.identifiers import classify
 from ledger.facts.lexicon import Language

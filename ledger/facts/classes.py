@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from ledger.facts import lexicon as lx
+from ledger.facts.analysis import Sentence
 from ledger.facts.builder import Builder
-from ledger.facts.clauses import Clause, Sentence
+from ledger.facts.clauses import Clause
 from ledger.facts.tokens import Token
 from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS, faulty, momentary
 from schemas.facts import FactClass, FactKind
@@ -38,7 +39,7 @@ def class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool) 
         turned = role == "user" or (role == "assistant" and _chosen(sentence))
         return ("decision", "rejected") if turned and words >= 2 else (None, "")
     if _negates(clause):
-        small_talk = role != "user" and _SMALL_TALK.search(text)
+        small_talk = role != "user" and _SMALL_TALK.match(text)
         if words and _substantial(clause, builder, words) and not small_talk and not _labels_only(clause):
             if _condition(clause):
                 return None if builder.explains or builder.long else "narrative", ""

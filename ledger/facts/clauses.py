@@ -1,4 +1,4 @@
-"""Sentences cut into tokens and clauses, each clause with its sign, quantifiers, bounds and hedges.
+"""Clauses of a sentence, each with its sign, quantifiers and hedges.
 
 A clause is the smallest part of a sentence that has a predicate of its own; negation, quantifier and hedge hold within it. The
 sign is the parity of what negates: two negations cancel, and a negation with an exception (`none ... without`, `not ... until`)
@@ -7,18 +7,11 @@ is an *only*. English is cut by its verbs, other languages by their function wor
 
 from __future__ import annotations
 
-import re
-
 from ledger.facts import lexicon as lx
-from ledger.facts.dates import Dated, find_dates
-from ledger.facts.fold import DIGITS, WORD, fold
-from ledger.facts.identifiers import classify, find_identifiers
-from ledger.facts.idioms import settle_words
+from ledger.facts.fold import DIGITS
 from ledger.facts.lexicon import Language
-from ledger.facts.quantities import Number, find_numbers
 from ledger.facts.splitting import split
-from ledger.facts.tokens import ABSORBS, Token, order, read_words, tag
-from ledger.facts.wording import settle_neighbours
+from ledger.facts.tokens import ABSORBS, Token
 
 LABEL_WORDS_MAX = 3
 """Content words that a label before a colon may have."""
@@ -55,10 +48,14 @@ class Clause:
         self.tokens = tokens
         self.start = tokens[0].start
         self.end = tokens[-1].end
-        self.flags = 0
+        flags = 0
+        content = []
         for token in tokens:
-            self.flags |= token.tags
-        self.content = [t for t in tokens if t.keys]
+            flags |= token.tags
+            if token.keys:
+                content.append(token)
+        self.flags = flags
+        self.content = content
         self.lead: list[Token] = []
         self.topic: list[Token] = []
         """The head before the colon that this clause is said of: `Base: do not modify`."""
@@ -70,58 +67,9 @@ class Clause:
         self.hedge = ""
 
 
-class Sentence:
-    """A sentence at `[start, end)` with its clauses and the values that stand in it."""
-
-    __slots__ = ("clauses", "dates", "end", "identifiers", "language", "numbers", "question", "start", "tokens")
-
-    def __init__(self, start: int, end: int, language: Language) -> None:
-        self.start, self.end, self.language = start, end, language
-        self.tokens: list[Token] = []
-        self.clauses: list[Clause] = []
-        self.numbers: list[Number] = []
-        self.dates: list[Dated] = []
-        self.identifiers: list[tuple[int, int]] = []
-        self.question = False
-
-
-_CAPITAL = re.compile("[A-Z\u00c0-\u00de\u0410-\u042f\u0391-\u03a9]", re.ASCII)
-
-
-_LETTERS = re.compile(f"(?:(?![0-9_])[{WORD}])+", re.ASCII)
-
-
-def analyse(original: str, folded: str, start: int, end: int, language: Language) -> Sentence:
-    """Tokens, values and clauses of one sentence at `[start, end)`."""
-    sentence = Sentence(start, end, language)
-    sentence.identifiers = find_identifiers(original, start, end)
-    sentence.dates = find_dates(folded, start, end, language)
-    if sentence.dates and sentence.identifiers:
-        sentence.dates = [
-            d
-            for d in sentence.dates
-            if not any(a < d.end and d.start < b and (b - a) > (d.end - d.start) for a, b in sentence.identifiers)
-        ]
-        sentence.identifiers = [
-            (a, b) for a, b in sentence.identifiers if not any(d.start < b and a < d.end for d in sentence.dates)
-        ]
-    taken = [*sentence.identifiers, *((d.start, d.end) for d in sentence.dates)]
-    sentence.numbers = find_numbers(original, folded, start, end, language, taken)
-    sentence.tokens = _tokens(original, folded, sentence)
-    tag(sentence.tokens, language)
-    settle_words(original, sentence.tokens, language)
-    settle_neighbours(sentence.tokens, language)
-    if sentence.numbers:
-        _turn_bounds(folded, sentence)
-    order(sentence.tokens, language)
-    if sentence.dates and any(date.value[0] in DIGITS for date in sentence.dates):
-        for token in sentence.tokens:
-            if token.kind == "w" and token.word in language.weekdays:
-                token.keys = ()  # the date says it already
-    _name(original, sentence)
-    sentence.question = original[start:end].rstrip("\"')]} \u201d*_").endswith(("?", "\uff1f", "\u061f"))
-    sentence.clauses = [_settle(clause, language) for clause in _labelled(split(sentence.tokens, language), folded)]
-    return sentence
+def clauses_of(tokens: list[Token], folded: str, language: Language) -> list[Clause]:
+    """The clauses of a sentence with these tokens; `folded` is the text that it stands in."""
+    return [_settle(clause, language) for clause in _labelled(split(tokens, language), folded)]
 
 
 def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
@@ -131,7 +79,7 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
     topic: list[Token] = []
     for at, part in enumerate(parts):
         clause = Clause(part)
-        if at + 1 < len(parts) and ":" in folded[part[-1].end : parts[at + 1][0].start] and _is_label(clause):
+        if at + 1 < len(parts) and folded.find(":", part[-1].end, parts[at + 1][0].start) >= 0 and _is_label(clause):
             label = [
                 t for t in part if t.tags & (lx.NEG | lx.ONLY | lx.HEDGE) or any(key.lstrip("-") in lx.POLAR for key in t.keys)
             ]
@@ -156,104 +104,6 @@ def _pending(before: Token, token: Token) -> bool:
     return before.word == "to" and token.word == "do"
 
 
-_COMPARATIVE = frozenset(
-    (
-        "more less fewer exceed exceeds exceeding depasse depassent depasser exceder superar superare ultrapassar "
-        "uberschreiten mas menos mais piu meno plus moins mehr weniger meer minder mer mindre "
-        "wiecej mniej более больше менее меньше"
-    ).split()
-)
-
-
-_MOVES = frozenset("fall falls drop drops go goes rise rises sink climb get grow dip run fallen steigen sinken".split())
-"""`may not fall below 80`: the verb says no more than the bound, so the negation is the bound's."""
-
-_RESTRICTIVE = frozenset("with of having containing than con de com di avec mit met med z с".split())
-
-
-def _turn_bounds(folded: str, sentence: Sentence) -> None:
-    """`no sample may be thawed more than twice` bounds from above: the negation goes into the bound, `> 2` becomes `<= 2`.
-
-    A bound that narrows a noun (`never load sheets above 2,000 rows`) keeps its sense and leaves the negation to the verb.
-    """
-    tokens = sentence.tokens
-    for at, number in enumerate(sentence.numbers):
-        if number.op not in {">", "<"}:
-            continue
-        index = next((i for i, t in enumerate(tokens) if t.kind == "n" and t.start == number.start), -1)
-        before = tokens[index - 1] if index > 0 else None
-        first = folded[number.start : number.end].split(" ", maxsplit=1)[0]
-        if (
-            before is None
-            or before.word in _RESTRICTIVE
-            or not (first in _COMPARATIVE or before.tags & (lx.AUX | lx.NEG) or before.word in _MOVES)
-        ):
-            continue
-        for earlier in reversed(tokens[max(0, index - 9) : index]):
-            if earlier.tags & (lx.EXC | lx.SUB | lx.CONJ) or (earlier.kind == "p" and earlier.word in ";:"):
-                break
-            if earlier.tags & lx.NEG:
-                op = {">": "<=", "<": ">="}[number.op]
-                sentence.numbers[at] = number._replace(op=op)
-                tokens[index].tags |= ABSORBS
-                tokens[index].keys = ("#" + op + number.value,)
-                if before.word in _MOVES:
-                    before.keys = ()
-                break
-
-
-def _number_end(number: Number) -> int:
-    """Where the number itself ends, without the noun that a rate may enclose (`5 starts per minute`)."""
-    return number.noun_start if number.start < number.noun_start < number.end else number.end
-
-
-def _pronoun(number: Number, folded: str) -> bool:
-    """`the green one` counts nothing."""
-    return number.value == "1" and not number.op and folded[number.start] not in DIGITS
-
-
-def _tokens(original: str, folded: str, sentence: Sentence) -> list[Token]:
-    tokens: list[Token] = []
-    at = sentence.start
-    language = sentence.language
-    if not (sentence.identifiers or sentence.dates or sentence.numbers):
-        read_words(folded, at, sentence.end, language, tokens)
-        return tokens
-    values: list[tuple[int, int, str, str]] = [(a, b, "i", original[a:b]) for a, b in sentence.identifiers]
-    values += [(d.start, d.end, "d", d.value) for d in sentence.dates]
-    values += [(n.start, _number_end(n), "n", n.canonical) for n in sentence.numbers if not _pronoun(n, folded)]
-    values.sort()
-    for a, b, kind, value in values:
-        if a < at:
-            continue
-        read_words(folded, at, a, language, tokens)
-        keys: tuple[str, ...] = ("!" + value,) if kind == "i" else ("#" + value,)
-        if kind == "i" and not classify(value) and _LETTERS.fullmatch(value):
-            keys = (*language.keys(fold(value)), *keys)
-        tokens.append(Token(a, b, kind, value, 0, keys))
-        at = b
-    read_words(folded, at, sentence.end, language, tokens)
-    return tokens
-
-
-def _name(original: str, sentence: Sentence) -> None:
-    """Capital letters within a sentence make a name, unless the language or the sentence capitalises anyway."""
-    if not _CAPITAL.search(original, sentence.start + 1, sentence.end):
-        return
-    words = [t for t in sentence.tokens if t.kind == "w" and t.keys]
-    capitals = [t for t in words if _CAPITAL.match(original[t.start])]
-    if sentence.language.code == "de" or len(capitals) * 2 > len(words) + 2:
-        return
-    opening = True
-    for token in sentence.tokens:
-        if token.kind == "p":
-            opening = token.word in ".:!?(*-"
-            continue
-        if not opening and token.kind == "w" and token.keys and _CAPITAL.match(original[token.start]):
-            token.name = True
-        opening = False
-
-
 def _settle(clause: Clause, language: Language) -> Clause:
     """Sign, quantifier and hedge of a clause."""
     if clause.flags & lx.ALL:
@@ -263,13 +113,15 @@ def _settle(clause: Clause, language: Language) -> Clause:
         count -= sum(token.tags & ABSORBS != 0 for token in clause.tokens)
     clause.negated = count > 0 or bool(clause.flags & (lx.NEG | ABSORBS))
     clause.sign = -1 if count % 2 else 1
-    if not clause.quantifier:
+    if clause.flags & _QUANTIFYING and not clause.quantifier:
         clause.quantifier = next((name for tags, name in _QUANTIFIERS if clause.flags & tags), "")
     return clause
 
 
 _QUANTIFIERS = ((lx.ONLY | lx.AFTERWARDS, "only"), (lx.ALL, "all"), (lx.SOME, "some"), (lx.MOST, "most"))
 """The strictest that stands in a clause counts."""
+
+_QUANTIFYING = lx.ONLY | lx.AFTERWARDS | lx.ALL | lx.SOME | lx.MOST
 
 
 def _intervals(clause: Clause, language: Language) -> None:

@@ -35,7 +35,7 @@ def compared(fact: Fact, finding: Finding, source: str, summary: SummaryText, wh
     known, told = contrasts_of(summary.language), fold(source)
     if fact.cls in _LAID_DOWN and _withdrawn(known, told, summary, max(0, at)):
         return Finding("changed", start, end)
-    if _struck(summary.text, finding.start, finding.end, source):
+    if summary.may_strike and _struck(summary.text, finding.start, finding.end, source):
         return Finding("changed", start, end)
     if fact.cls == "prohibition" and _waived(known, told, summary.folded[start:end]):
         return Finding("inverted", start, end, polarity="inverted")
@@ -78,7 +78,7 @@ _STRUCK = re.compile(r"~~(?:(?!~~).)+~~|<!--(?:(?!-->).)*-->|<(del|s|strike)>(?:
 
 def _struck(text: str, start: int, end: int, source: str) -> bool:
     """Struck out, or a comment that nobody sees."""
-    if "~~" in source or "<!--" in source or ("~~" not in text and "<" not in text):
+    if "~~" in source or "<!--" in source:
         return False
     first = max(0, start - SENTENCE_CHARS_MAX)
     near = text[first : end + SENTENCE_CHARS_MAX]

@@ -18,7 +18,7 @@ from ledger.facts import lexicon as lx
 from ledger.facts.differences import Change, changes
 from ledger.facts.fold import DIGITS, WORD, fold
 from ledger.facts.lexicon import Language
-from ledger.facts.units import unit_of
+from ledger.facts.units import may_be_unit
 
 WORDS_MAX = 48
 """Words of a sentence that are compared; a longer one is told by its clauses alone."""
@@ -118,7 +118,9 @@ def contrast(source: str, summary: str, language: Language, *, qualified: bool =
     for change in differ:
         if turned := _contrary(one, other, change[:2], change[2:], known, language):
             return turned
-    if dropped and len(differ) == 1 and _dropped(one, differ[0], language):
+    if len(differ) == 1 and (
+        (dropped and _dropped(one, differ[0], language)) or (qualified and _widened(one, differ[0], language))
+    ):
         return "changed"
     if qualified and any(_qualified(one, other, c[:2], c[2:], language, alone=len(differ) == 1) for c in differ):
         return "changed"
@@ -283,7 +285,7 @@ def _counts(sentence: Said, region: tuple[int, int], language: Language) -> bool
     start, end = region
     words = sentence.words[max(0, start - 1) : end]
     numbers = [word[0] in DIGITS or word in language.number_words for word in words]
-    return any(numbers[-(end - start) :]) or (numbers[0] and unit_of(sentence.words[start], True) is not None)
+    return any(numbers[-(end - start) :]) or (numbers[0] and may_be_unit(sentence.words[start]))
 
 
 _FUNCTION = (
@@ -310,6 +312,14 @@ def _dropped(one: Said, change: Change, language: Language) -> bool:
     if not gone or not all(_content(one.words[at], language) for at in (start, end)):
         return False
     return any(_content(word, language) for word in one.words[:start]) and not one.words[start].endswith("ly")
+
+
+def _widened(one: Said, change: Change, language: Language) -> bool:
+    """`Customer data must stay here` told as `data must stay here`: what has to do it is told of more than was meant."""
+    if (change.start, change.end) != (0, 1) or change.start2 != change.end2 or len(one.words) < 3:
+        return False
+    bound = any(language.tags.single.get(word, 0) & lx.MUST for word in one.words[2:4])
+    return bound and all(_content(word, language) for word in one.words[:2])
 
 
 def _told(sentence: Said, region: tuple[int, int], language: Language) -> tuple[int, int]:

@@ -108,11 +108,13 @@ class _Script:
     def votes(self, words: dict[str, None], original: str) -> dict[str, int]:
         """How much speaks for each language."""
         votes: dict[str, int] = {}
+        known = self.speakers
         for word in words:
-            codes = self.speakers.get(word, ())
-            weight = OWN_WEIGHT if len(codes) == 1 else SHARED_WEIGHT
-            for code in codes:
-                votes[code] = votes.get(code, 0) + weight
+            codes = known.get(word)
+            if codes is not None:
+                weight = OWN_WEIGHT if len(codes) == 1 else SHARED_WEIGHT
+                for code in codes:
+                    votes[code] = votes.get(code, 0) + weight
         if original and not original.isascii():
             for word in dict.fromkeys(_LETTERED.findall(original[:_SAMPLE_CHARS])):
                 beyond = _BEYOND.findall(word)

@@ -10,15 +10,15 @@ import re
 
 from ledger.facts import lexicon as lx
 from ledger.facts import salience
+from ledger.facts.analysis import analyse
 from ledger.facts.blocks import RUN_CHARS_MAX, Block, blocks, sentences
 from ledger.facts.builder import Builder
 from ledger.facts.bulk import add_code
-from ledger.facts.clauses import analyse
 from ledger.facts.detection import FOREIGN, detect
 from ledger.facts.fold import fold
 from ledger.facts.lexicon import ENGLISH, UNREAD, Language
 from ledger.facts.model import EXTRACTOR
-from ledger.facts.statements import add_statements, says_nothing
+from ledger.facts.statements import add_statements, look
 from ledger.facts.tables import table_rows
 from ledger.facts.tokens import Token
 from ledger.facts.toolout import CALL, SMALL_CHARS, faulty, tells, worth_reading, written_file
@@ -83,10 +83,9 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
     window, skipped = salience.readable(text, role)
     passed_over += skipped
     for start, end in window:
-        piece_blocks = [
-            Block(b.kind, b.start + start, b.end + start)
-            for b in blocks(text[start:end] if (start, end) != (0, len(text)) else text)
-        ]
+        piece_blocks = list(blocks(text[start:end] if (start, end) != (0, len(text)) else text))
+        if start:
+            piece_blocks = [Block(b.kind, b.start + start, b.end + start) for b in piece_blocks]
         passed_over += sum(b.end - b.start > RUN_CHARS_MAX for b in piece_blocks)
         _read_blocks(builder, piece_blocks, language)
     facts, dropped = salience.keep(tuple(builder.found.values()), builder)
@@ -145,20 +144,26 @@ def _prose(builder: Builder, block: Block, language: Language) -> None:
     if block.end - block.start > 24 and (language.code != "en" or FOREIGN.search(builder.text, block.start, block.end)):
         local = detect(builder.folded[block.start : block.end], language, builder.text[block.start : block.end])
     for start, end in sentences(builder.text, block.start, block.end):
-        if builder.role != "user" and local.code == "en" and says_nothing(builder, start, end):
+        held = look(builder, start, end) if builder.role != "user" and local.code == "en" else "all"
+        if held == "nothing":
             continue
         sentence = analyse(builder.text, builder.folded, start, end, local)
         add_values(builder, sentence)
         if local is UNREAD:
             add_unread(builder, start, end)
-        elif block.kind != "heading":
+        elif held == "all" and block.kind != "heading":
             add_statements(builder, sentence)
 
 
 def _table(builder: Builder, start: int, end: int, language: Language) -> None:
+    heads: dict[tuple[int, int], list[Token]] = {}
     for cell in table_rows(builder.text, start, end):
         sentence = analyse(builder.text, builder.folded, cell.start, cell.end, language)
+        if not sentence.valued:
+            continue
         labels: list[Token] = []
-        for label_start, label_end in cell.labels:
-            labels += analyse(builder.text, builder.folded, label_start, label_end, language).tokens
+        for label in cell.labels:
+            if label not in heads:
+                heads[label] = analyse(builder.text, builder.folded, *label, language).tokens
+            labels += heads[label]
         add_values(builder, sentence, labels)

@@ -63,7 +63,11 @@ _FRACTION = re.compile(r"\d+/\d+(?:/\d+)?", re.ASCII)
 _HAS_SHAPE = re.compile(r"[0-9_/.:@#\\$(=-]|[a-z][A-Z]|[A-Z]{2}[a-z]", re.ASCII)
 
 
-@lru_cache(maxsize=4096)
+KEPT_MAX = 16_384
+"""Runs of characters whose kind is remembered; a session comes back to its names. It changes nothing but speed."""
+
+
+@lru_cache(maxsize=KEPT_MAX)
 def classify(core: str) -> str:
     """The kind of identifier that a run of characters is, or the empty string. Never raises."""
     if len(core) < 2 or len(core) > 400 or not _HAS_SHAPE.search(core):
@@ -156,7 +160,13 @@ _VARIABLES = frozenset({"N", "n", "i", "j", "k", "x"})
 """`N-1` is arithmetic."""
 
 
-_CHUNK = re.compile(r"[^\s\u00a0\u202f\u3000]+", re.ASCII)
+_GAPS = SPACE + "\u00a0\u202f\u3000"
+_SOLID = f"[^{_GAPS}]"
+_CHUNK = re.compile(f"{_SOLID}+", re.ASCII)
+_SHAPED = re.compile(
+    rf"(?<!{_SOLID})(?={_SOLID}*?(?:[0-9_/@#\\$]|[.:(=-]{_SOLID}|[a-z][A-Z]|[A-Z]{{2}}[a-z])){_SOLID}+", re.ASCII
+)
+"""A chunk that may hold an identifier: nothing else has its shape."""
 
 
 _LEAD = re.compile(r"^[(\[{<\"'`*\u201c\u2018\u00ab,;:!?|=>]*(?:\((?=\S))?", re.ASCII)
@@ -171,7 +181,7 @@ _BALANCE = {")": "(", "]": "[", "}": "{", ">": "<"}
 _PLAIN = re.compile("[a-z0-9]+", re.ASCII)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=KEPT_MAX)
 def _core(chunk: str) -> tuple[int, int, str]:
     """Where the identifier in a run of non-space characters begins and ends, and its kind; kind is empty if there is none."""
     if len(chunk) > 600:
@@ -195,13 +205,28 @@ def _core(chunk: str) -> tuple[int, int, str]:
     return start, end, kind
 
 
-VALUE = re.compile(r"[0-9`_/@#\\$=\-]|[^\s][.:(>]+[^\s]|[a-z][A-Z]|[A-Z]{2}[a-z]|(?<!\S)\W*\.[a-z]", re.ASCII)
-"""Whatever has an identifier's shape holds one of these; most sentences hold none."""
+_SIGN = re.compile(r"[0-9`_/@#\\$=-]", re.ASCII)
+_INNER = re.compile(r"[.:(>A-Z](?:(?<=[^\s][.:(>])[^\s]|(?<=[a-z][A-Z])|(?<=[A-Z]{2})[a-z])", re.ASCII)
+_DOT = re.compile(r"\.[a-z]", re.ASCII)
+_DOTTED_WORD = re.compile(r"(?<!\S)\W*\.[a-z]", re.ASCII)
+
+
+def may_name(text: str, start: int, end: int) -> bool:
+    """Does `[start, end)` hold one of the signs of which every identifier has one? Most sentences hold none.
+
+    A sign that words have none of, a point or bracket between two characters, a capital behind a small letter or between a
+    capital and a small letter, or a point before a word. Each search begins with a set of characters, which makes it fast.
+    """
+    return bool(
+        _SIGN.search(text, start, end)
+        or _INNER.search(text, start + 1, end)
+        or (_DOT.search(text, start, end) and _DOTTED_WORD.search(text, start, end))
+    )
 
 
 def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Ranges of identifiers in `[start, end)`: quoted code, then whatever has an identifier's shape. In order, none nested."""
-    if not VALUE.search(text, start, end):
+    if not may_name(text, start, end):
         return []
     found: list[tuple[int, int]] = []
     ticks = [(m.start(1), m.end(1)) for m in _TICKS.finditer(text, start, end)] if "`" in text[start:end] else []
@@ -209,7 +234,9 @@ def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
         if text[a:b].strip(SPACE) and b - a <= 120:
             found.append((a, b))
     open_command = -1
-    for m in _CHUNK.finditer(text, start, end):
+    whole = start == 0 or text[start - 1] in _GAPS
+    chunks = _SHAPED if whole and text.find("./", start, end) < 0 else _CHUNK  # behind `./` any word may be an argument
+    for m in chunks.finditer(text, start, end):
         chunk = m[0]
         a, b, kind = _core(chunk)
         if not kind and open_command < 0:

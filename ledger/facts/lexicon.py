@@ -11,10 +11,13 @@ import re
 import tomllib
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ledger.facts.fold import fold
 from ledger.facts.stems import Stemmer, longest_first
+
+if TYPE_CHECKING:
+    from ledger.facts.known import Entry
 
 NEG = 1 << 0
 EXC = 1 << 1
@@ -112,7 +115,7 @@ class Language:
         self.vocabulary = self._vocabulary()
         self.concepts: dict[str, tuple[str, ...]] = {}
         self.concept_phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-        self.known: dict[str, tuple[tuple[int, str, int, tuple[str, ...]], ...]] = {}
+        self.known: dict[str, Entry] = {}
         self.keys = lru_cache(maxsize=65536)(self._keys)
 
     def _words(self, data: dict[str, Any]) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from ledger.facts import lexicon as lx
-from ledger.facts.clauses import Clause, Sentence
-from ledger.facts.model import encode, segmented
+from ledger.facts.analysis import Sentence
+from ledger.facts.clauses import Clause
+from ledger.facts.model import encode
 from ledger.facts.roles import roles
 from schemas.facts import FactClass
 from schemas.records import Role
 
 
-def marks_of(number: int, clauses: list[Clause], sentence: Sentence, cls: FactClass, role: Role, ruling: bool) -> list[str]:
-    """The marks of clause `number` of a sentence's clauses; `ruling`: it lays down what is to be."""
+def marks_of(
+    number: int, clauses: list[Clause], sentence: Sentence, cls: FactClass, role: Role, ruling: bool, told: list[str]
+) -> list[str]:
+    """The marks of clause `number` of a sentence's clauses; `ruling`: it lays down what is to be; `told`: its words as they are
+    written (`segmented`).
+    """
     clause = clauses[number]
     words = {token.word for token in clause.tokens}
     marks = _order_marks(clause, words, cls, sentence)
@@ -29,7 +34,7 @@ def marks_of(number: int, clauses: list[Clause], sentence: Sentence, cls: FactCl
     if role != "user" and _CHANGING & words:
         marks.append("%then")
     if sentence.language.code == "en":
-        marks += _role_marks(clause)
+        marks += _role_marks(clause, told)
     return marks
 
 
@@ -71,14 +76,17 @@ def _act(clause: Clause) -> list[str]:
     return ["%act=" + encode(opening).lstrip("^")]
 
 
-def _role_marks(clause: Clause) -> list[str]:
+def _role_marks(clause: Clause, told: list[str]) -> list[str]:
     """`%r=`: the words that have a role, by their number, where there are two roles that could be exchanged."""
-    told = [word for word in segmented(clause) if word[0] != "%"]
+    having = roles(clause)
+    if len({role for _, role in having}) < 2:
+        return []
+    numbers = {word: at for at, word in enumerate([word for word in told if word[0] != "%"])}
     found: dict[int, str] = {}
-    for token, role in roles(clause):
-        word = encode(token)
-        if word in told:
-            found[told.index(word)] = role if found.get(told.index(word), role) == role else ""
+    for token, role in having:
+        at = numbers.get(encode(token))
+        if at is not None:
+            found[at] = role if found.get(at, role) == role else ""
     marked = [f"{at}{role}" for at, role in sorted(found.items()) if role]
     return ["%r=" + ",".join(marked)] if len({mark[-1] for mark in marked}) > 1 else []
 

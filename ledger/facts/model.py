@@ -22,7 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ledger.facts.clauses import Clause, Sentence
+from ledger.facts.analysis import Sentence
+from ledger.facts.clauses import Clause
 from ledger.facts.tokens import Token
 
 RULES_VERSION = "r2"

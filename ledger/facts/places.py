@@ -67,8 +67,52 @@ def first(lists: Iterable[Sequence[int]], most: int) -> list[int]:
     """The distinct entries of the lists, one list after the other, `most` at most."""
     found: dict[int, None] = {}
     for entries in lists:
-        for entry in entries:
-            if len(found) >= most:
+        at = 0
+        while at < len(entries):
+            room = most - len(found)
+            if room <= 0:
                 return list(found)
-            found[entry] = None
+            found.update(dict.fromkeys(entries[at : at + room]))
+            at += room
     return list(found)
+
+
+class Wanted:
+    """The words of a value's context, ready to be counted in many places: a bit for each word under each of its keys."""
+
+    __slots__ = ("_near", "_rest", "most")
+
+    def __init__(self, near: list[tuple[str, ...]], rest: list[tuple[str, ...]]) -> None:
+        self._near, self._rest = _bits(near), _bits(rest)
+        self.most = 4 * len(near) + len(rest)
+        """The closeness of a place that has every word where it belongs; none is closer."""
+
+    def near_hits(self, place: Place) -> int:
+        """How many of the words nearest to the value stand near the place."""
+        return _held(self._near, place.near).bit_count()
+
+    def closeness(self, place: Place) -> int:
+        """4 for each of the nearest words that stands near the place, 2 where it stands in its clause, 1 for any other word."""
+        near = _held(self._near, place.near)
+        around = _held(self._near, place.around) & ~near
+        return 4 * near.bit_count() + 2 * around.bit_count() + _held(self._rest, place.around).bit_count()
+
+    def closest(self, places: list[Place], op: str | None = None) -> Place | None:
+        """The first place, of those with this bound if one is given, that has every word where it belongs."""
+        return next((p for p in places if (op is None or p.op == op) and self.closeness(p) == self.most), None)
+
+
+def _bits(words: list[tuple[str, ...]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for at, word in enumerate(words):
+        for key in word:
+            found[key] = found.get(key, 0) | 1 << at
+    return found
+
+
+def _held(bits: dict[str, int], keys: frozenset[str]) -> int:
+    """The bits of the words of which a key is held."""
+    found = 0
+    for key in bits.keys() & keys:
+        found |= bits[key]
+    return found

@@ -79,12 +79,16 @@ def find_numbers(
     original: str, folded: str, start: int, end: int, language: Language, taken: list[tuple[int, int]]
 ) -> list[Number]:
     """The numbers of `[start, end)` outside the `taken` ranges (dates, identifiers), in order. Digits and number words."""
+    digits = _DIGIT.search(folded, start, end)
+    words = language.number_words and word_hint(language.code).search(folded, start, end)
+    if not (digits or words):
+        return []
     found: list[Number] = []
     line = Line(original, folded, end, language)
     cursor = start
     at = 0
     taken = sorted(taken)
-    if _DIGIT.search(folded, start, end):
+    if digits:
         for m in _START.finditer(folded, start, end):
             if m.start("num") < cursor:
                 continue
@@ -98,7 +102,7 @@ def find_numbers(
                 cursor = number.end
                 if len(found) >= NUMBERS_MAX:
                     return found
-    if language.number_words and word_hint(language.code).search(folded, start, end):
+    if words:
         found += _word_numbers(line, start, [*taken, *((n.start, n.end) for n in found)])
         found = _outermost(sorted(found))
     return found

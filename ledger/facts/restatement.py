@@ -46,12 +46,15 @@ def _hits(words: list[Word], summary: SummaryText) -> dict[int, int]:
         word, lists = words[at], postings[at]
         found: Iterable[int]
         if hits and sum(map(len, lists)) > left:
-            found = [part for part in hits if not summary.parts[part].plain.isdisjoint(plain[at])]
+            found = set().union(*(summary.holders(key).intersection(hits) for key in plain[at]))
         else:
             found = first(lists, left)
             left -= len(found)
-        for part in found:
-            hits[part] = hits.get(part, 0) + word.weight
+        if hits:
+            for part in found:
+                hits[part] = hits.get(part, 0) + word.weight
+        else:
+            hits = dict.fromkeys(found, word.weight)
         if not any(lists) and word.keys[0][0] == "!":
             named = summary.part_at(word.keys[0][1:])
             if named is not None:
@@ -61,8 +64,9 @@ def _hits(words: list[Word], summary: SummaryText) -> dict[int, int]:
 
 def _judge(fact: Fact, words: list[Word], marks: list[str], summary: SummaryText, hits: dict[int, int]) -> Finding:
     """Tries the clauses that share most with the statement; a restatement outweighs an opposite that shares less."""
-    best = nsmallest(CANDIDATES, hits, key=lambda part: (-hits[part], summary.parts[part].size, part))
-    best = [part for part in best if hits[part] * 4 >= hits[best[0]] * 3]
+    least = max(hits.values()) * 3
+    best = [part for part, weight in hits.items() if weight * 4 >= least]
+    best = nsmallest(CANDIDATES, best, key=lambda part: (-hits[part], summary.parts[part].size, part))
     best = [part for part in best if not summary.parts[part].label] or best
     total = sum(word.weight for word in words)
     predicate = next((alternatives(mark[6:]) for mark in marks if mark.startswith("%verb=")), ())

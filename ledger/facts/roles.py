@@ -20,34 +20,45 @@ _SINGULAR = ("s", "es")
 def roles(clause: Clause) -> list[tuple[Token, str]]:
     """The content words of a clause that have a role, in order; none where no verb is known."""
     found: list[tuple[Token, str]] = []
-    verb, passive, role = False, False, "s"
-    for at, token in enumerate(clause.tokens):
-        if not verb and _verb(token, clause.tokens, at):
+    tokens = clause.tokens
+    verb = passive = acted = content = False
+    role = "s"
+    for at, token in enumerate(tokens):
+        keys, tags, word = token.keys, token.tags, token.word
+        if not verb and (tags & _PREDICATE or (_inflected(token) if content else tags & lx.VERB)):
             verb, role = True, "o"
-            passive = token.word in _BE and _participle(clause.tokens[at + 1 : at + 4])
-            if token.keys and not token.tags & lx.AUX:
+            passive = word in _BE and _participle(tokens[at + 1 : at + 4])
+            if keys and not tags & lx.AUX:
+                acted = True
                 found.append((token, "v"))
-        elif passive and not any(role == "v" for _, role in found) and token.keys:
+        elif passive and not acted and keys:
+            acted = True
             found.append((token, "v"))
-        elif token.word in _GOVERN:
-            role = _GOVERN[token.word]
-        elif token.word in _OTHER:
+        elif word in _GOVERN:
+            role = _GOVERN[word]
+        elif word in _OTHER:
             role = ""
-        elif token.kind in "wi" and token.keys and role and not token.tags & lx.VERB:
-            found.append((token, "p" if token.word.endswith("'s") else role))
+        elif role and keys and token.kind in "wi" and not tags & lx.VERB:
+            found.append((token, "p" if word.endswith("'s") else role))
+        content = content or bool(keys)
     if not verb:
         return []
-    turn = {"s": "o", "o": "", "b": "s"} if passive else {"b": ""}
+    turn = _PASSIVE if passive else _ACTIVE
     return [(token, turn.get(role, role)) for token, role in found if turn.get(role, role)]
 
 
-def _verb(token: Token, tokens: list[Token], at: int) -> bool:
-    if token.tags & (lx.AUX | lx.PRED):
-        return True
-    if at == 0 or not any(t.keys for t in tokens[:at]):
-        return bool(token.tags & lx.VERB)
+_PREDICATE = lx.AUX | lx.PRED
+_PASSIVE = {"s": "o", "o": "", "b": "s"}
+_ACTIVE = {"b": ""}
+
+
+def _inflected(token: Token) -> bool:
+    """`leaves`, `passes`: behind words with content a verb shows itself by its ending."""
+    word = token.word
+    if not word.endswith("s"):
+        return False
     single = lx.ENGLISH.tags.single
-    return any(token.word.endswith(end) and single.get(token.word[: -len(end)], 0) & lx.VERB for end in _SINGULAR)
+    return any(word.endswith(end) and single.get(word[: -len(end)], 0) & lx.VERB for end in _SINGULAR)
 
 
 def _participle(tokens: list[Token]) -> bool:

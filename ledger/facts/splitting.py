@@ -12,6 +12,10 @@ _PREDICATE = lx.AUX | lx.PRED | lx.NEG | lx.MUST | lx.MAY | lx.PRON | lx.EXC
 _OPENERS = lx.VERB | lx.PRON | lx.NEG | lx.MUST | lx.PLEASE | lx.REASON | lx.INSTEAD | lx.ONLY
 
 
+_MAY_OPEN = lx.INSTEAD | lx.EXC | lx.CONJ | lx.SUB | lx.REASON
+"""Without one of these a word begins no clause."""
+
+
 def split(tokens: list[Token], language: Language) -> list[list[Token]]:
     """The tokens of each clause; punctuation marks are left out, and each token learns in which member of a list it stands."""
     parts: list[list[Token]] = []
@@ -20,9 +24,12 @@ def split(tokens: list[Token], language: Language) -> list[list[Token]]:
     inside = -1
     segment = 0
     for at, token in enumerate(tokens):
-        segment += token.tags & lx.CONJ != 0 or (token.kind == "p" and token.word in ",;")
+        tags = token.tags
+        mark = token.kind == "p"
+        if tags & lx.CONJ or (mark and token.word in ",;"):
+            segment += 1
         token.segment = segment
-        if token.kind == "p":
+        if mark:
             if token.word == "(":
                 inside = _values_only(tokens, at)
             if at <= inside:
@@ -45,12 +52,14 @@ def split(tokens: list[Token], language: Language) -> list[list[Token]]:
                 parts.append(part)
                 part, negated, content = [], False, False
             continue
-        if content and _opens(tokens, at, token, negated, language):
+        if content and tags & _MAY_OPEN and _opens(tokens, at, token, negated, language):
             parts.append(part)
             part, negated, content = [], False, False
         part.append(token)
-        negated = negated or bool(token.tags & lx.NEG)
-        content = content or bool(token.keys)
+        if tags & lx.NEG:
+            negated = True
+        if token.keys:
+            content = True
     if part:
         parts.append(part)
     return parts

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from ledger.facts import lexicon as lx
+from ledger.facts.analysis import Sentence
 from ledger.facts.builder import Builder
 from ledger.facts.classes import class_of
-from ledger.facts.clauses import Clause, Sentence
+from ledger.facts.clauses import Clause
 from ledger.facts.fold import normalise
-from ledger.facts.identifiers import VALUE
+from ledger.facts.identifiers import may_name
 from ledger.facts.marks import marks_of
 from ledger.facts.model import segmented, words_of
 from ledger.facts.toolout import SMALL_CHARS, momentary
@@ -30,30 +32,42 @@ _PROPOSES = re.compile(
 _PROGRESS = re.compile(r"^(?:running|compiling|downloading|building|installing|fetching|collecting)\b", re.ASCII)
 
 
-def says_nothing(builder: Builder, start: int, end: int) -> bool:
-    """A quick look at an English sentence that is not a user's: can it be told without analysis that it states no fact?
+Look = Literal["nothing", "values", "all"]
+"""What a sentence may hold: no fact; values and names alone; or statements too."""
 
-    It holds no value or name; and it is talk of the moment, a question, or, in a long text, has none of the words by which one
-    of the classes is told.
+
+def look(builder: Builder, start: int, end: int) -> Look:
+    """A quick look at an English sentence that is not a user's: what may it hold, as its words tell without analysis?
+
+    Talk of the moment and questions state nothing; nor does, in a text that explains or thinks aloud, a sentence with none of
+    the words by which one of the classes is told.
     """
-    if VALUE.search(builder.text, start, end):
-        return False
     folded = builder.folded[start:end]
+    passing = momentary(folded)
+    if not (passing or folded.endswith("?") or builder.long or builder.explains or builder.aloud):
+        return "all"
     words = frozenset(_WORD.findall(folded))
-    if not words.isdisjoint(_TIMES):
-        return False
-    if momentary(folded) or folded.endswith("?"):
-        return True
-    return (
-        builder.long
-        and words.isdisjoint(_CUES)
-        and "n't" not in folded
-        and not _INNER_CAPITAL.search(builder.text, start, end)
-        and folded.isascii()
-    )
+    valued = may_name(builder.text, start, end) or not words.isdisjoint(_TIMES)
+    if passing or folded.endswith("?"):
+        stated: Look = "values" if passing or builder.text[end - 1] == "?" else "all"
+        return stated if valued else "nothing"
+    if not words.isdisjoint(_CUES) or "n't" in folded or not folded.isascii():
+        return "all"
+    if builder.long and not valued and not _INNER_CAPITAL.search(builder.text, start, end):
+        return "nothing"
+    if "'" in folded and _QUOTED.search(folded):
+        return "all"
+    named = valued or _CAPITAL.search(builder.text, start + 1, end) is not None
+    if named and not builder.aloud and not words.isdisjoint(_TELLING):
+        return "all"
+    return "values" if valued else "nothing"
 
 
 _WORD = re.compile("[a-z']+", re.ASCII)
+_QUOTED = re.compile("(?<![a-z])'|'(?![a-z])", re.ASCII)
+"""Here an apostrophe is no part of the word beside it."""
+
+_CAPITAL = re.compile("[A-Z]", re.ASCII)
 _INNER_CAPITAL = re.compile(r"(?<=[\s(*\"'/])[A-Z]", re.ASCII)
 _TIMES = frozenset((*lx.ENGLISH.clock, *lx.ENGLISH.relative_days, *lx.ENGLISH.months, *lx.ENGLISH.number_words))
 _CLASS_TAGS = (
@@ -70,14 +84,16 @@ _CLASS_TAGS = (
     | lx.UNTIL
 )
 _CUES = lx.ENGLISH.cues(_CLASS_TAGS)
+_TELLING = lx.ENGLISH.cues(lx.AUX | lx.PRED | lx.MUST)
+"""A name or value with one of these is told of in a full statement."""
 
 
 def add_statements(builder: Builder, sentence: Sentence) -> None:
     """The statements of a sentence as facts: prohibitions, instructions, decisions, commitments, narrative."""
     folded, role = builder.folded, builder.role
     text = folded[sentence.start : sentence.end]
-    asked = role == "user" and bool(_ASKING_YOU.search(text))
-    if role != "user" and (momentary(text) or (role == "tool" and _PROGRESS.search(text))):
+    asked = role == "user" and bool(_ASKING_YOU.match(text))
+    if role != "user" and (momentary(text) or (role == "tool" and _PROGRESS.match(text))):
         return
     if sentence.question and not asked:
         if role == "user" and (len(builder.text) < SMALL_CHARS or _PROPOSES.search(text)):
@@ -92,7 +108,8 @@ def add_statements(builder: Builder, sentence: Sentence) -> None:
             continue
         start, end = clause_bounds(builder.text, clause)
         ruling = _rules(clause, sentence, cls, kind, role)
-        context = " ".join([*marks_of(number, clauses, sentence, cls, role, ruling), *segmented(clause)])
+        told = segmented(clause)
+        context = " ".join([*marks_of(number, clauses, sentence, cls, role, ruling, told), *told])
         builder.add(
             cls,
             start,

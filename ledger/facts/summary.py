@@ -6,8 +6,9 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from ledger.facts import lexicon as lx
+from ledger.facts.analysis import Sentence, analyse
 from ledger.facts.blocks import blocks, sentences
-from ledger.facts.clauses import Clause, Sentence, analyse
+from ledger.facts.clauses import Clause
 from ledger.facts.detection import FOREIGN, detect
 from ledger.facts.fold import fold, normalise
 from ledger.facts.model import clause_at, near_tokens, side_of
@@ -73,7 +74,10 @@ class SummaryText:
         self.sentence_spans: list[tuple[int, int]] = []
         self.language = lx.ENGLISH
         self.normal = normalise(text)
+        self.may_strike = "~~" in text or "<" in text
+        """May words of it be struck out, or stand in a comment? Most texts have no sign of it."""
         self._named: dict[str, int | None] = {}
+        self._holders: dict[str, frozenset[int]] = {}
         self._part_starts: list[int] = []
         self._said: dict[str, int] = {}
         self._names = NamedText(text)
@@ -99,10 +103,13 @@ class SummaryText:
             self._table(table[0][0], table[-1][1], language)
 
     def _table(self, start: int, end: int, language: lx.Language) -> None:
+        heads: dict[tuple[int, int], list[Token]] = {}
         for cell in table_rows(self.text, start, end):
             labels: list[Token] = []
-            for a, b in cell.labels:
-                labels += analyse(self.text, self.folded, a, b, language).tokens
+            for label in cell.labels:
+                if label not in heads:
+                    heads[label] = analyse(self.text, self.folded, *label, language).tokens
+                labels += heads[label]
             self._sentence(analyse(self.text, self.folded, cell.start, cell.end, language), labels)
 
     def _sentence(self, sentence: Sentence, labels: list[Token], heading: bool = False) -> None:
@@ -118,11 +125,13 @@ class SummaryText:
             clause.label = clause.label or heading
             previous = self._part(clause, number, labels, sentence)
             spans.append((clause.start, clause.end, previous))
+        for a, b in sentence.identifiers:
+            self._identifier(a, b)
+        if not (sentence.numbers or sentence.dates):
+            return
         label_keys = _flat(labels)
         every = _flat(sentence.tokens) | label_keys
         index = {token.start: at for at, token in enumerate(sentence.tokens)}
-        for a, b in sentence.identifiers:
-            self._identifier(a, b)
         for item in sentence.numbers:
             op = item.op
             part = next((p for s, e, p in spans if s <= item.start < e), -1)
@@ -183,6 +192,13 @@ class SummaryText:
         """Does a word stand in so few clauses that it tells them apart? One in `RARE_SHARE` is few, and two always are."""
         most = max(2, len(self.parts) // RARE_SHARE)
         return all(len(self.by_key.get(key.lstrip("-^"), ())) <= most for key in keys)
+
+    def holders(self, key: str) -> frozenset[int]:
+        """The clauses with this word (without `-` or `^`)."""
+        found = self._holders.get(key)
+        if found is None:
+            found = self._holders[key] = frozenset(self.by_key.get(key, ()))
+        return found
 
     def said(self, value: str) -> int | None:
         """The clause that says exactly this, in canonical form (see `normalise`), in a summary of many clauses."""

@@ -12,7 +12,7 @@ from ledger.facts.comparison import compared
 from ledger.facts.findings import MISSING, Finding, is_date, tail_of
 from ledger.facts.fold import DIGITS, fold
 from ledger.facts.model import alternatives
-from ledger.facts.places import PLACES_MAX, Place, Places
+from ledger.facts.places import PLACES_MAX, Place, Places, Wanted
 from ledger.facts.rates import other_period, with_rate, without_rate
 from ledger.facts.restatement import statement
 from ledger.facts.summary import Part, SummaryText
@@ -70,49 +70,33 @@ def _sets(context: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     ]
 
 
-def _near_hits(place: Place, near: list[tuple[str, ...]]) -> int:
-    return sum(any(key in place.near for key in word) for word in near)
-
-
-def _closeness(place: Place, near: list[tuple[str, ...]], rest: list[tuple[str, ...]]) -> int:
-    score = 0
-    for word in near:
-        if any(key in place.near for key in word):
-            score += 4
-        elif any(key in place.around for key in word):
-            score += 2
-    for word in rest:
-        if any(key in place.around for key in word):
-            score += 1
-    return score
-
-
 def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     op, value = split_bound(fact.value)
     unit = _unit_of(value)
     near, rest = _sets(fact.context)
     if fact.subject and (fact.subject,) not in near:
         near = [(fact.subject,), *near]
-    places = [*_worth_comparing(summary.numbers.get(unit), value, near, rest), *_told_as_rate(value, near, rest, summary)]
-    scored = [(_closeness(place, near, rest), place) for place in places]
-    exact = [(score, place) for score, place in scored if place.value == value]
-    others = [(score, place) for score, place in scored if place.value != value]
+    wanted = Wanted(near, rest)
+    surest = wanted.closest(_of_value(value, summary), op)
+    if surest is not None:
+        exact, others = [(wanted.most, surest)], _NONE  # no other place is closer
+    else:
+        places = [*_worth_comparing(summary.numbers.get(unit), value, near, rest), *_told_as_rate(value, near, rest, summary)]
+        exact, others = _scored(places, value, wanted)
     best_other = max((item[0] for item in others), default=-1)
     if not exact:
         none = _none_of(fact, value, summary)
         if none is not None:
             return none
         close = max(others, key=lambda item: item[0], default=None)
-        if close is not None and close[0] >= 4 and _counts_alike(fact, value, close[1], near):
+        if close is not None and close[0] >= 4 and _counts_alike(fact, value, close[1], wanted):
             changed_bound = (bool(op) and close[1].op != op) or value[:1] in "[("
             return Finding("changed", close[1].start, close[1].end, quantifier="changed" if changed_bound else "n/a")
         return _quantified_away(fact, near, rest, summary)
     same_bound = [item for item in exact if item[1].op == op] or exact
     score, place = max(same_bound, key=lambda item: item[0])
     spoken = bool(near or rest)
-    if best_other > score and (
-        score < 4 or any(s > score and _near_hits(p, near) > _near_hits(place, near) for s, p in others)
-    ):
+    if best_other > score and (score < 4 or _nearer(score, place, others, wanted)):
         return Finding("changed", place.start, place.end)
     if fact.subject and score == 0 and spoken:
         return MISSING
@@ -133,13 +117,35 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
     )
 
 
-def _counts_alike(fact: Fact, value: str, place: Place, near: list[tuple[str, ...]]) -> bool:
+_Scored = list[tuple[int, Place]]
+"""Places with their closeness, in the order of the text."""
+
+_NONE: _Scored = []
+
+
+def _scored(places: list[Place], value: str, wanted: Wanted) -> tuple[_Scored, _Scored]:
+    """The places of this value and those of others."""
+    exact: _Scored = []
+    others: _Scored = []
+    closeness = wanted.closeness
+    for place in places:
+        (exact if place.value == value else others).append((closeness(place), place))
+    return exact, others
+
+
+def _nearer(score: int, place: Place, others: _Scored, wanted: Wanted) -> bool:
+    """Is there a closer place of another value with more of the nearest words by it?"""
+    hits = wanted.near_hits(place)
+    return any(other > score and wanted.near_hits(there) > hits for other, there in others)
+
+
+def _counts_alike(fact: Fact, value: str, place: Place, wanted: Wanted) -> bool:
     """Another number is the same one changed only where it counts the same: eleven guests are no other number of attempts, and
     a plain number is no changed rate unless more than one word beside them is the same.
     """
     if fact.subject and not (fact.subject in place.near or fact.subject in place.around):
         return False
-    return (" per " in value) == (" per " in place.value) or _near_hits(place, near) > 1
+    return (" per " in value) == (" per " in place.value) or wanted.near_hits(place) > 1
 
 
 def _worth_comparing(
@@ -232,18 +238,9 @@ def _date(fact: Fact, summary: SummaryText) -> Finding:
     wanted = [fact.value]
     if fact.subject.startswith("@") and fact.value[:1] in "+-":
         wanted += _resolved(fact.subject[1:], fact.value[:-1])
-    places = [place for value in wanted for place in _worth_comparing(summary.dates, value, near, rest)]
-    places = list(dict.fromkeys(places)) if len(wanted) > 1 else places
-    found: list[tuple[int, Place]] = []
-    for value in wanted:
-        found += [(_closeness(place, near, rest), place) for place in places if place.value == value]
-        if not found:
-            found += [(_closeness(p, near, rest), p) for p in places if _more_exact(value, p.value)]
-    others = [
-        (_closeness(place, near, rest), place)
-        for place in places
-        if all(place is not item[1] for item in found) and place.value[:1] == fact.value[:1]
-    ]
+    words = Wanted(near, rest)
+    surest = words.closest(summary.dates.of_value(fact.value))
+    found, others = _dated(fact, wanted, words, (near, rest), summary) if surest is None else ([(words.most, surest)], _NONE)
     other = max(others, key=lambda item: item[0], default=None)
     if not found:
         return Finding("changed", other[1].start, other[1].end) if other is not None and other[0] >= 2 else MISSING
@@ -253,6 +250,27 @@ def _date(fact: Fact, summary: SummaryText) -> Finding:
     if other is not None and other[0] > score and score < 4 and other[0] >= 4:
         return Finding("changed", place.start, place.end)
     return Finding("equivalent", place.start, place.end)
+
+
+def _dated(
+    fact: Fact,
+    wanted: list[str],
+    words: Wanted,
+    sets: tuple[list[tuple[str, ...]], list[tuple[str, ...]]],
+    summary: SummaryText,
+) -> tuple[_Scored, _Scored]:
+    """The places of one of the wanted days, and those of other days that are told in the same way."""
+    places = [place for value in wanted for place in _worth_comparing(summary.dates, value, *sets)]
+    places = list(dict.fromkeys(places)) if len(wanted) > 1 else places
+    found: _Scored = []
+    closeness = words.closeness
+    for value in wanted:
+        found += [(closeness(place), place) for place in places if place.value == value]
+        if not found:
+            found += [(closeness(p), p) for p in places if _more_exact(value, p.value)]
+    taken = {id(place) for _, place in found}
+    others = [(closeness(place), place) for place in places if place.value[:1] == fact.value[:1] and id(place) not in taken]
+    return found, others
 
 
 _OTHER_SIDE = {"%<": ">", "%>": "<"}

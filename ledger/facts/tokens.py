@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+import msgspec
 
 from ledger.facts import lexicon as lx
 from ledger.facts.fold import WORD
+from ledger.facts.known import EVERY_LOOK, OPERATORS, Piece, bound_rows, learn, operated, seconds
 from ledger.facts.lexicon import Language
 
 BOUND = lx.BOUND
@@ -16,99 +18,75 @@ ABSORBS = 1 << 30
 """Set on a number whose bound has taken up a negation: `not more than`, `no ... more than twice`."""
 
 
-_OPERATORS = (
-    lx.NEG | lx.EXC | lx.EXCEPT | lx.UNTIL | lx.ONLY | lx.ALL | lx.SOME | lx.MOST | lx.HEDGE
-    | lx.MUST | lx.MAY | lx.AUX | lx.PRON | lx.SUB | lx.CONJ | lx.OR
-    | lx.STOP | lx.INSTEAD | lx.AFTERWARDS | lx.PLEASE | lx.SOFT | BOUND
-)  # fmt: skip
+class Token(msgspec.Struct, eq=False, gc=False):
+    """A word (`w`), identifier (`i`), number (`n`), date (`d`) or punctuation mark (`p`) at `[start, end)`.
 
+    `piece` is what is known of a word wherever it stands; `segment` numbers the member of a list that the token is in.
+    """
 
-class Token:
-    """A word (`w`), identifier (`i`), number (`n`), date (`d`) or punctuation mark (`p`) at `[start, end)`."""
-
-    __slots__ = ("end", "keys", "kind", "name", "segment", "start", "tags", "word")
-
-    def __init__(
-        self, start: int, end: int, kind: str, word: str, tags: int = 0, keys: tuple[str, ...] = (), name: bool = False
-    ) -> None:
-        self.start = start
-        self.end = end
-        self.kind = kind
-        self.word = word
-        self.tags = tags
-        self.keys = keys
-        self.name = name
-        self.segment = 0
+    start: int
+    end: int
+    kind: str
+    word: str
+    tags: int = 0
+    keys: tuple[str, ...] = ()
+    piece: Piece | None = None
+    name: bool = False
+    segment: int = 0
 
 
 _PIECE = re.compile(rf"[{WORD}](?:[{WORD}'\u2019-]*[{WORD}])?|[^{WORD}\s]", re.ASCII)
 
+_UNSAID = frozenset("\"'`*#_\\")
+"""Marks that only dress words up."""
 
-_WORD_CHAR = re.compile(f"[{WORD}]", re.ASCII)
 
-
-def read_words(folded: str, start: int, end: int, language: Language, tokens: list[Token]) -> None:
-    """Appends the words and punctuation marks of `[start, end)`."""
-    no_spaces, known, append = language.no_spaces, language.known, tokens.append
+def read_words(folded: str, start: int, end: int, language: Language, tokens: list[Token]) -> int:
+    """Appends the words and punctuation marks of `[start, end)`; answers in which respects they are to be looked at again."""
+    if language.no_spaces:
+        _read_runs(folded, start, end, language, tokens)
+        return EVERY_LOOK
+    get, append = language.known.get, tokens.append
+    looks = 0
     for m in _PIECE.finditer(folded, start, end):
         word = m[0]
-        at = m.start()
+        entry = get(word)
+        if entry is None:
+            entry = learn(word, language)
+        look, pieces = entry
+        looks |= look
+        if len(pieces) == 1:
+            piece = pieces[0]
+            at, to = m.span()
+            append(Token(at, to, "w", piece[1], piece[2], piece[3], piece))
+        elif pieces:
+            at = m.start()
+            for piece in pieces:
+                first = at + piece[0]
+                append(Token(first, first + len(piece[1]), "w", piece[1], piece[2], piece[3], piece))
+        elif word not in _UNSAID:
+            at = m.start()
+            append(Token(at, at + 1, "p", word))
+    return looks
+
+
+def _read_runs(folded: str, start: int, end: int, language: Language, tokens: list[Token]) -> None:
+    """The same in a script without spaces, where nothing is taken into account yet of what operators say."""
+    known = language.known
+    for m in _PIECE.finditer(folded, start, end):
+        word = m[0]
         entry = known.get(word)
         if entry is None:
-            entry = _learn(word, language)
-        if entry is _MARK:
-            if word not in "\"'`*#_\\":
-                append(Token(at, at + 1, "p", word))
-        elif no_spaces and not word.isascii():
-            _bigrams(at, word, language, tokens)
-        elif len(entry) == 1:
-            _, piece, tags, keys = entry[0]
-            append(Token(at, m.end(), "w", piece, tags, keys))
+            entry = learn(word, language)
+        if not entry.pieces:
+            if word not in _UNSAID:
+                tokens.append(Token(m.start(), m.start() + 1, "p", word))
+        elif not word.isascii():
+            _bigrams(m.start(), word, language, tokens)
         else:
-            for offset, piece, tags, keys in entry:
-                append(Token(at + offset, at + offset + len(piece), "w", piece, tags, keys))
-
-
-_Entry = tuple[tuple[int, str, int, tuple[str, ...]], ...]
-
-
-_MARK: _Entry = ()
-
-
-KNOWN_MAX = 50_000
-"""Words of one language whose analysis is kept; then the memory starts anew. It changes nothing but speed."""
-
-
-def _learn(word: str, language: Language) -> _Entry:
-    """Tags and keys of a word, or of the parts of a compound; punctuation has none."""
-    entry: _Entry
-    if len(word) == 1 and not _WORD_CHAR.match(word):
-        entry = _MARK
-    else:
-        tags = language.tags.single.get(word, 0)
-        if language.apostrophe_negation and word.endswith("n't"):
-            tags |= lx.NEG | lx.AUX
-        head, dash, rest = word.partition("-")
-        if (
-            not tags
-            and dash
-            and rest
-            and word not in language.concepts
-            and head not in {"non", "un", "de"}
-            and not language.no_spaces
-        ):
-            at, pieces = 0, []
-            for part in word.split("-"):
-                if part:
-                    pieces.append((at, part, language.tags.single.get(part, 0) & ~(lx.NEG | lx.EXC), language.keys(part)))
-                at += len(part) + 1
-            entry = tuple(pieces)
-        else:
-            entry = ((0, word, tags, language.keys(word)),)
-    if len(language.known) >= KNOWN_MAX:
-        language.known.clear()
-    language.known[word] = entry
-    return entry
+            for piece in entry.pieces:
+                at = m.start() + piece.offset
+                tokens.append(Token(at, at + len(piece.word), "w", piece.word, piece.first_tags, piece.first_keys, piece))
 
 
 def _bigrams(start: int, run: str, language: Language, tokens: list[Token]) -> None:
@@ -143,47 +121,40 @@ def _bigrams(start: int, run: str, language: Language, tokens: list[Token]) -> N
 
 def tag(tokens: list[Token], language: Language) -> None:
     """Phrases of several words, operators inside words, and which words carry content."""
-    single, starters = language.tags.single, _seconds(language.code)
-    inner = language.inside if not language.no_spaces else ()
-    negative, endings = language.negative_words, language.endings
-    skip = 0
+    if language.no_spaces:
+        _tag_phrases(tokens, 0, language)
+        return
+    starters, last = seconds(language.code), len(tokens) - 1
     for at, token in enumerate(tokens):
+        following = starters.get(token.word)
+        if following is not None and token.kind == "w" and at < last and tokens[at + 1].word in following:
+            for later in tokens[at:]:
+                if later.piece is not None:
+                    later.tags, later.keys = later.piece.first_tags, later.piece.first_keys
+            _tag_phrases(tokens, at, language)
+            return
+
+
+def _tag_phrases(tokens: list[Token], start: int, language: Language) -> None:
+    """Phrases and operators from the token at index `start` on."""
+    starters = seconds(language.code)
+    skip = 0
+    for at in range(start, len(tokens)):
+        token = tokens[at]
         if skip:
             skip -= 1
             token.tags, token.keys = token.tags & lx.PRON, ()
             continue
         if token.kind != "w":
             continue
-        word = token.word
-        seconds = starters.get(word)
-        if seconds is not None and at + 1 < len(tokens) and tokens[at + 1].word in seconds:
+        following = starters.get(token.word)
+        if following is not None and at + 1 < len(tokens) and tokens[at + 1].word in following:
             skip = _phrase(tokens, at, language)
-        for inside, tag in inner:
-            if inside in word:
-                token.tags |= tag
-        if negative is not None and not token.tags & lx.EXC and negative.search(word):
-            token.tags |= lx.NEG
-        if token.tags & _OPERATORS and not (
-            token.keys and token.keys[0].lstrip("-")[:1] == "@" and not token.tags & (lx.NEG | lx.AUX)
-        ):
-            if word in single or not token.tags & lx.NEG or not (language.inside or language.negative_words):
-                token.keys = ()
-            elif language.inside:
-                token.keys = _rest_keys(word, language)
-        for pattern, tag in endings:
-            if pattern.search(word):
-                token.tags |= tag
-
-
-@lru_cache(maxsize=64)
-def _seconds(code: str) -> dict[str, frozenset[str]]:
-    """The words that may follow the first word of a phrase: a look at the next word settles nearly every case."""
-    language = lx.LANGUAGES[code]
-    found: dict[str, set[str]] = {}
-    for rows in (language.tags.longer, _bound_rows(code), language.concept_phrases):
-        for first, phrases in rows.items():
-            found.setdefault(first, set()).update(rest[0] for rest, _ in phrases)
-    return {first: frozenset(seconds) for first, seconds in found.items()}
+        piece = token.piece
+        if piece is not None and token.tags == piece.first_tags and token.keys == piece.first_keys:
+            token.tags, token.keys = piece.tags, piece.keys
+        else:
+            token.tags, token.keys = operated(token.word, token.tags, token.keys, language)
 
 
 def _phrase(tokens: list[Token], at: int, language: Language) -> int:
@@ -196,37 +167,17 @@ def _phrase(tokens: list[Token], at: int, language: Language) -> int:
             token.tags, token.keys, skip = tag & ~lx.NEUTRAL | (lx.NEG if denied else 0), (), len(rest)
             break
     else:
-        for rest, _ in _bound_phrases(language).get(word, ()):
+        for rest, _ in bound_rows(language.code).get(word, ()):
             if _follows(tokens, at, rest):
                 token.tags, token.keys, skip = BOUND, (), len(rest)
                 break
     for rest, key in language.concept_phrases.get(word, ()):
         if _follows(tokens, at, rest):
             token.keys = (key,)
-            token.tags &= ~(_OPERATORS | lx.REASON)
+            token.tags &= ~(OPERATORS | lx.REASON)
             for later in tokens[at + 1 : at + 1 + len(rest)]:
                 later.keys, later.tags = (), later.tags & ~lx.NEG
     return skip
-
-
-def _rest_keys(word: str, language: Language) -> tuple[str, ...]:
-    """What a word says beside its negation: `변경금지` speaks of a change, `금지` of nothing."""
-    for inside, tag in language.inside:
-        if tag & lx.NEG and inside in word:
-            rest = word.partition(inside)[0]
-            return language.keys(rest) if len(rest) >= 2 else ()
-    return language.keys(word)
-
-
-@lru_cache(maxsize=64)
-def _bound_rows(code: str) -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    rows: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for entry, op in lx.LANGUAGES[code].bounds.items():
-        if len(entry) > 1:
-            rows.setdefault(entry[0], []).append((entry[1:], op))
-    for found in rows.values():
-        found.sort(key=lambda row: (-len(row[0]), row[0]))
-    return rows
 
 
 def order(tokens: list[Token], language: Language) -> None:
@@ -240,11 +191,11 @@ def order(tokens: list[Token], language: Language) -> None:
             token.keys = (f"{sign}<{following.keys[-1].lstrip('-')}",)
 
 
-def _bound_phrases(language: Language) -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    return _bound_rows(language.code)
-
-
 def _follows(tokens: list[Token], at: int, rest: tuple[str, ...]) -> bool:
     if at + len(rest) >= len(tokens):
         return False
-    return all(tokens[at + 1 + offset].word == word for offset, word in enumerate(rest))
+    for word in rest:
+        at += 1
+        if tokens[at].word != word:
+            return False
+    return True

@@ -52,6 +52,14 @@ def _read() -> tuple[dict[str, Unit], dict[str, Unit], dict[str, list[tuple[tupl
 SYMBOLS, WORDS, PHRASES = _read()
 
 
+_FOLDED = frozenset(fold(symbol) for symbol in SYMBOLS)
+
+
+def may_be_unit(folded: str) -> bool:
+    """Is this folded word a unit in some letter case? Which one, only the word as it was written says: `MB`, `Mb`."""
+    return folded in _FOLDED or folded in WORDS
+
+
 def unit_of(name: str, attached: bool = False) -> Unit | None:
     """The unit that a word names, by symbol (case-sensitive) or by word; `attached` means no space stood before it.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from ledger.facts import lexicon as lx
+from ledger.facts.analysis import Sentence
 from ledger.facts.builder import Builder
-from ledger.facts.clauses import Sentence
 from ledger.facts.fold import DIGITS, LETTER, WORD
 from ledger.facts.identifiers import NAMES_IN_FILES, classify
 from ledger.facts.model import clause_at, near_tokens, side_of, words_of
@@ -21,9 +21,8 @@ _LETTERS = re.compile(f"(?:(?![0-9_])[{WORD}])+", re.ASCII)
 
 def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None = None) -> None:
     """Identifier, numeric and date facts of a sentence; `labels` are the heads of a table cell's row and column."""
-    if not (sentence.identifiers or sentence.dates or sentence.numbers):
+    if not sentence.valued:
         return
-    index = {token.start: at for at, token in enumerate(sentence.tokens) if token.kind in "ndi"}
     fault = builder.bulk and faulty(builder.text[sentence.start : sentence.end])
     bare = (
         builder.role == "tool"
@@ -40,9 +39,9 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
         ):
             continue
         if _telling(value, builder.role) and not ("<" in value and "</" in value):
-            builder.add("identifier", a, a + len(value), value, context=_context(sentence, index.get(a, -1), a, labels))
+            builder.add("identifier", a, a + len(value), value, context=_context(sentence, sentence.spot(a), a, labels))
     for date in sentence.dates:
-        at = index.get(date.start, -1)
+        at = sentence.spot(date.start)
         side = side_of(sentence, at) if at > 0 else ""
         anchor = _anchor(builder, sentence) if date.value[0] in "+-" and date.value[1:2] != "-" else ""
         if (date.value == "+0d" and builder.role != "user") or (
@@ -69,7 +68,7 @@ def add_values(builder: Builder, sentence: Sentence, labels: list[Token] | None 
     ):
         return
     for number in sentence.numbers:
-        _number(builder, sentence, number, index.get(number.start, -1), labels)
+        _number(builder, sentence, number, sentence.spot(number.start), labels)
 
 
 _STAMP = re.compile(r"T\d\d:\d\d:\d\d", re.ASCII)

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from ledger.facts import lexicon as lx
+from ledger.facts.known import APPEARS, CEASES, CHOSEN, INTERJECTIONS, LEAVES
 from ledger.facts.lexicon import Language
 from ledger.facts.tokens import Token
 
-_INTERJECTIONS = frozenset("no nope nah nein non nee nej nao nie net hayir".split())
-_CEASES = frozenset("stop stops stopped stopping quit cease ceases ceased".split())
-"""With a verbal noun they negate (`stop copying them`); with a noun they end something (`stop the job`)."""
-_APPEARS = frozenset({"appear", "appears", "appeared"})
 _AS_IT_SEEMS = frozenset({"to", "that", "as", "like", "not"})
 """`appears to fail` and `appears broken` hedge; `appears when` tells that something occurs."""
-_CHOSEN = frozenset({"decision", "selected", "picked", "chosen", "concluded", "decide", "reject", "rejected"})
-"""`We picked the blue one` decides; `the selected refs`, `the decision tree`, `it picked up a file` speak of something else,
-`must reject it` and `should be rejected` of what a program does."""
 _DECIDERS = frozenset({"i", "we", "you"})
-_LEAVES = frozenset({"leave", "leaves", "leaving", "left"})
 
 
 def settle_neighbours(tokens: list[Token], language: Language) -> None:
@@ -24,15 +17,15 @@ def settle_neighbours(tokens: list[Token], language: Language) -> None:
     opening, english = True, language.code == "en"
     for at, token in enumerate(tokens):
         following = tokens[at + 1] if at + 1 < len(tokens) else None
-        if opening and token.word in _INTERJECTIONS and following and following.kind == "p" and following.word in ",\u2014-!":
+        if opening and token.word in INTERJECTIONS and following and following.kind == "p" and following.word in ",\u2014-!":
             token.tags, token.keys = token.tags & ~(lx.NEG | lx.NONE), ()
-        elif english and token.word in _CEASES and following and _verbal_noun(following):
+        elif english and token.word in CEASES and following and _verbal_noun(following):
             token.tags, token.keys = token.tags | lx.NEG, ()
-        elif english and token.word in _APPEARS and not (following and (following.keys or following.word in _AS_IT_SEEMS)):
+        elif english and token.word in APPEARS and not (following and (following.keys or following.word in _AS_IT_SEEMS)):
             token.tags &= ~lx.HEDGE
-        elif english and token.word in _CHOSEN and token.tags & (lx.DECIDED | lx.REJECTED) and not _decides(tokens, at):
+        elif english and token.word in CHOSEN and token.tags & (lx.DECIDED | lx.REJECTED) and not _decides(tokens, at):
             token.tags &= ~(lx.DECIDED | lx.REJECTED)
-        elif english and token.word in _LEAVES:
+        elif english and token.word in LEAVES:
             _left_alone(tokens, at)
             _gone_out(tokens, at)
         opening = token.kind == "p" and token.word not in ",()-/"

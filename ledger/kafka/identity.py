@@ -13,7 +13,7 @@ import msgspec
 from aiokafka import errors
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from ledger.errors import LogDamaged, LogMissing, LogUnavailable, UsageError
+from ledger.errors import LedgerError, LogDamaged, LogMissing, LogUnavailable, UsageError
 from ledger.kafka.connection import EARLIEST, LATEST, UNKNOWN_TOPIC, KafkaConnection
 from ledger.kafka.protocol import TopicSeen
 from ledger.kafka.reading import KafkaReader
@@ -143,6 +143,21 @@ async def compare(connection: KafkaConnection, prefix: str, mark: Mark, why: str
                 f"kafka://{connection.servers}: {prefix + topic} {flaw}{f' ({why})' if why else ''}",
                 hint="Its records are gone or misplaced. Restore it, or copy the ledger from elsewhere: cledger log copy",
             )
+
+
+async def existing_log(connection: KafkaConnection, prefix: str, mark: Mark) -> LedgerError:
+    """What to tell whoever would make a log where there is one, or what is left of one: a topic that is made anew has none of
+    its records, so the log would not be whole by it.
+    """
+    try:
+        await compare(connection, prefix, mark)
+    except LogDamaged as error:
+        return LogDamaged(
+            f"{error.message}; there was a log already, which no new topic makes whole",
+            hint="Restore that topic with its records. Or begin another log beside it, under CLEDGER_KAFKA_PREFIX=NAME. and "
+            "bring back what a copy elsewhere holds: cledger log copy",
+        )
+    return UsageError(f"kafka://{connection.servers}: there is a log already", hint="Check it with: cledger topics verify")
 
 
 def _flaw(seen: TopicSeen, topic_id: str, partitions: int) -> str:

@@ -38,6 +38,7 @@ class LossRank(msgspec.Struct, frozen=True):
     role: str
     turn: int
     reversed_later: bool
+    settled: bool = False
 
 
 def counts(*, left: int, lost: int, tombstoned: int, unknown: int) -> Counts:
@@ -60,14 +61,15 @@ def note(*, rounds: int, found: Counts) -> Note | None:
 
 
 def order(losses: Iterable[tuple[LossRank, int]]) -> list[int]:
-    """D3: inverted before changed before missing, the user's words before the agent's, newest first; a decision that was
-    reversed later comes last.
+    """D3: open before settled; inverted before changed before missing, the user's words before the agent's, newest first; a
+    decision that was reversed later comes last.
     """
 
-    def rank(item: tuple[LossRank, int]) -> tuple[bool, bool, int, int, int, int]:
+    def rank(item: tuple[LossRank, int]) -> tuple[bool, bool, bool, int, int, int, int]:
         loss = item[0]
         return (
             loss.reversed_later,
+            loss.settled,
             loss.outcome != "inverted",
             _ROLE_RANK.get(loss.role, 4),
             FACT_CLASSES.index(loss.cls),

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-FILE_PAGES_BYTES_MAX = 32 << 20
+FILE_PAGES_BYTES_MAX = 18 << 20
 """File-backed resident bytes of the whole process, its code included (about 11 MiB), above which a store's pages are given
 back. Less makes every transaction map its pages anew, more is memory that a small machine may not have.
 """

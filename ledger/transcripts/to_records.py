@@ -108,6 +108,11 @@ class RecordMaker:
         self._may_grow = may_grow
         self._waiting: set[str] = set()
 
+    @property
+    def waiting(self) -> list[str]:
+        """Sessions with a round that is left for the next reading, in order."""
+        return sorted(self._waiting)
+
     def feed(self, item: Item) -> list[AnyRecord]:
         """The records that this item makes, in log order."""
         if isinstance(item, Message):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections import deque
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,13 +34,16 @@ def alerts(
         str | None, typer.Option("--since", metavar="T", help="Leave out older ones. ISO 8601, event time.")
     ] = None,
     session: Annotated[str | None, typer.Option("--session", metavar="S", help="Only this session's.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=0, help="Only the last so many of those there are; 0 for all.")
+    ] = 0,
     log: LogUrl = None,
     local: Local = False,
     token_file: TokenFile = None,
     json: Json = False,
 ) -> None:
     """Print the alert stream: for people one entry a group, with `--json` every alert."""
-    asyncio.run(_alerts(AlertPrinter(json, time_ms(since), session), follow, log_url(log), local, token_file))
+    asyncio.run(_alerts(AlertPrinter(json, time_ms(since), session, limit), follow, log_url(log), local, token_file))
 
 
 async def _alerts(printer: AlertPrinter, follow: bool, url: str, local: bool, token_file: str | None) -> None:
@@ -98,15 +103,16 @@ async def _here(printer: AlertPrinter, url: str, follow: bool) -> None:
 
 
 class AlertPrinter:
-    """Prints alerts behind a cursor, one heading for each group."""
+    """Prints alerts behind a cursor, one heading for each group; at first, with a limit, only the last ones."""
 
-    def __init__(self, json: bool, since_ms: int | None = None, session: str | None = None) -> None:
+    def __init__(self, json: bool, since_ms: int | None = None, session: str | None = None, limit: int = 0) -> None:
         self._json = json
         self.since_ms = since_ms
         self.session = session
         self._group = ""
         self._shown: dict[tuple[str, str, str], int] = {}
         self.printed = 0
+        self._last: deque[AlertAnswer] | None = deque(maxlen=min(limit, sys.maxsize)) if limit else None
 
     async def print_new(self, store: Store, cursor: Cursor) -> None:
         """Print what came since the last call."""
@@ -114,23 +120,39 @@ class AlertPrinter:
 
         with store.reading() as reading:
             async for alert in stream(reading, cursor=cursor, since_ms=self.since_ms):
-                self._print(alert)
-        self._finish_group()
+                self._take(alert)
+        self._finish()
 
     def print(self, alerts: Iterable[AlertAnswer]) -> None:
         """Print these alerts."""
         for alert in alerts:
-            self._print(alert)
-        self._finish_group()
+            self._take(alert)
+        self._finish()
 
-    def _print(self, alert: AlertAnswer) -> None:
+    def _take(self, alert: AlertAnswer) -> None:
         if self.session is not None and alert.session != self.session:
             return
         self.printed += 1
+        if self._last is not None:
+            self._last.append(alert)
+        else:
+            self._put(alert)
+
+    def _put(self, alert: AlertAnswer) -> None:
         if self._json:
             print_json(alert)
         else:
             self.show(alert)
+
+    def _finish(self) -> None:
+        """What there was is at its end; what comes from now on is not limited."""
+        if self._last is not None:
+            earlier, last, self._last = self.printed - len(self._last), self._last, None
+            if earlier:
+                talk(f"{earlier:,} earlier left out; without --limit all are printed")
+            for alert in last:
+                self._put(alert)
+        self._finish_group()
 
     def _finish_group(self) -> None:
         """Say how many of each kind were left out of the group that ends here."""

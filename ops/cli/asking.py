@@ -11,7 +11,7 @@ from ledger.errors import UsageError
 from ops.cli.exit import FINE, UNKNOWN, VIOLATION, settle
 from ops.cli.options import FactText, Json, Local, LogUrl, SessionName, TokenFile
 from ops.cli.screen import listing, one_line, print_json, put, say, talk
-from ops.cli.words import place
+from ops.cli.words import of_class, place
 
 if TYPE_CHECKING:
     from ops.queries.overview import StatusAnswer
@@ -149,7 +149,7 @@ def _check_as_of(as_of: str) -> None:
 def _show_recall(answer: RecallAnswer) -> None:
     _show_answer(answer)
     for carrier in answer.carriers:
-        say("carried by ", _carrier_line(carrier), indent=4)
+        _show_carrier("carried by ", carrier, indent=4)
     if answer.say:
         say("to repeat: ", (answer.say, "italic"), indent=4)
 
@@ -166,10 +166,15 @@ def _show_answer(answer: RecallAnswer | ExplainAnswer) -> None:
         say(f"({source}{evidence.role}, {place(evidence.path, evidence.line) or evidence.span})", indent=4)
 
 
-def _carrier_line(carrier: CarrierAnswer) -> str:
+def _show_carrier(lead: str, carrier: CarrierAnswer, indent: int) -> None:
+    """One carrier, and what a summary is worth for the fact's class: one that states this fact may have dropped others."""
     kind = "raw span" if carrier.raw else f"summary of generation {carrier.generation}"
-    tags = "".join(f", {cls} {kept} kept (floor {floor})" for cls, kept, floor in carrier.tags)
-    return f"{carrier.id} ({kind}, {carrier.where}, {carrier.stands}{tags})"
+    say(lead, f"{carrier.id} ({kind}, {carrier.where}, {carrier.stands})", indent=indent)
+    for cls, fidelity, floor in carrier.tags:
+        (kept, whole), (low, high) = (map(int, ratio.split("/")) for ratio in (fidelity, floor))
+        below = kept * high < low * whole
+        rest = "; it states this one, and is not to be trusted for the class (F4)" if below else ""
+        say(f"of {of_class(whole, cls)} in the spans that it replaced it kept {kept}, floor {floor}{rest}", indent=indent + 2)
 
 
 def carriers(
@@ -192,7 +197,7 @@ def carriers(
             continue
         _show_answer(answer)
         for carrier in answer.carriers:
-            say("- ", _carrier_line(carrier), indent=2)
+            _show_carrier("- ", carrier, indent=2)
 
 
 def explain(

@@ -9,7 +9,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ops.cli.findings import show_losses, show_round, show_trust
+from ops.cli.findings import more_settled, show_losses, show_round, show_trust
 from ops.cli.ingesting import show_alert_counts
 from ops.cli.options import Json
 from ops.cli.screen import listing, one_line, print_json, rule_off, say
@@ -95,10 +95,9 @@ async def _lost(store: Store, session: str, json: bool) -> None:
     for row in rounds:
         show_round(row, classes.get(row.round, {}))
     say(("worst first", "bold"), indent=2)
-    show_losses(answer.forgotten, answer.receipt.source_path)
-    more = answer.forgotten_total - len(answer.forgotten)
-    if more > 0:
-        say(f"… and {more} more", indent=2)
+    shown = [entry for entry in answer.forgotten if entry.settled is None]
+    show_losses(shown, answer.receipt.source_path)
+    say(f"… and {answer.open_total - len(shown)} more open; {more_settled(answer)}", indent=2)
 
 
 async def _refused(records: list[AnyRecord], json: bool) -> None:

@@ -12,7 +12,9 @@ import typer
 from ledger.errors import LedgerError, UsageError
 from ops.cli.exit import FINE, UNKNOWN, USAGE, VIOLATION, complain, report, settle
 from ops.cli.options import Json, LogUrl, SessionName
-from ops.cli.screen import one_line, put, say, talk
+from ops.cli.screen import one_line, print_json, put, say, talk
+from ops.cli.words import count
+from ops.json_lines import NothingInFile
 
 if TYPE_CHECKING:
     from ops.desk import AuditAnswer, GateAnswer, SaidAnswer
@@ -28,6 +30,9 @@ Retrieval = Annotated[
     ),
 ]
 Authority = Annotated[str, typer.Option("--authority", metavar="WHO", help="Who says so.")]
+SCOPES_NAMED = 3
+"""Scopes under one policy that people are shown; `--session` asks about one."""
+
 _TRUST_CODES = {"lossless": FINE, "degraded": VIOLATION, "unknown": UNKNOWN}
 
 
@@ -40,7 +45,11 @@ def gate(
     log: LogUrl = None,
     json: Json = False,
 ) -> None:
-    """May this action rest on these claims? Each is fetched raw and compared before the answer."""
+    """May this action rest on these claims? Each is fetched raw and compared before the answer.
+
+    A line of --claims is {"text": …, "key": …}, where the key of a store entry backs the claim, or {"text": …, "summary": …},
+    where a summary on record makes it.
+    """
     asyncio.run(_gate(session, claims, action, read_only, retrieval, log, json))
 
 
@@ -165,16 +174,23 @@ def policy_show(
 
 async def _policy_show(session: str | None, log: str | None, json: bool) -> None:
     from ops.cli.reading import reading_of
-    from ops.queries.policy import policy_of
+    from ops.queries.policy import alike, policy_of
 
     async with reading_of(log) as reading:
         found = [reading.session(session)] if session is not None else reading.sessions()
-        for answer in policy_of(found):
-            put(answer, json, _show_policy)
+        answers = policy_of(found)
+    if json:
+        for answer in answers:
+            print_json(answer)
+        return
+    for scopes, answer in alike(answers):
+        _show_policy(scopes, answer)
 
 
-def _show_policy(answer: PolicyAnswer) -> None:
-    say((answer.scope, "bold"), f"  rules {answer.rules_version}")
+def _show_policy(scopes: list[str], answer: PolicyAnswer) -> None:
+    some = ", ".join(scopes[:SCOPES_NAMED])
+    name = some if len(scopes) == 1 else f"{len(scopes):,} scopes: {some}{', …' if len(scopes) > SCOPES_NAMED else ''}"
+    say((name or "no session yet; a new one begins with", "bold"), f"  rules {answer.rules_version}")
     floors = ", ".join(f"{cls} {floor}" for cls, floor in answer.floors.items())
     say(f"floors: {floors}", indent=2)
     say(f"audit window {answer.audit_window} compactions, interval {answer.audit_interval}", indent=2)
@@ -235,16 +251,27 @@ async def _record(file: str, log: str | None, json: bool) -> None:
     if batch:  # a file without a single record makes no log
         async with opened(log, create=True) as store:
             await append_records(store, batch, answer)
+    if not answer.records:
+        report(NothingInFile(f"{file}: is empty", hint="Expected records, one JSON object a line. Nothing was appended."))
     if answer.invalid:
         settle(USAGE)
-        rest = "The other records were appended." if batch else "Nothing was appended."
-        for item in answer.invalid[:10]:
-            complain(f"{file}:{item['line']}: {item['reason']}", rest)
+        shown = [f"{file}:{item['line']}: {item['reason']}" for item in answer.invalid[:10]]
+        for message in shown[:-1]:
+            complain(message)
+        complain(shown[-1], _rest_of(answer))
     put(answer, json, _show_record)
 
 
+def _rest_of(answer: RecordAnswer) -> str:
+    """What became of the records beside those that are none."""
+    if answer.added:
+        return f"Of the rest: {answer.added} appended, {answer.duplicates} on record already."
+    return f"Nothing was appended{'; the rest was on record already' if answer.duplicates else ''}."
+
+
 def _show_record(answer: RecordAnswer) -> None:
-    say(f"{answer.records} records, {answer.added} added, {answer.duplicates} on record already, {len(answer.invalid)} invalid")
+    rest = f"{answer.added} added, {answer.duplicates} on record already, {len(answer.invalid)} invalid"
+    say(f"{count(answer.records, 'record')}, {rest}")
 
 
 def _bytes_of(path: str) -> bytes:

@@ -76,6 +76,7 @@ def show_losses(entries: Iterable[Forgotten], home: str) -> None:
             f"{number:>3}. ",
             (entry.outcome.upper(), _OUTCOME_STYLES.get(entry.outcome, "bold")),
             f" {kind}, rule {entry.rule}, round {entry.round}, {entry.role}, {where}",
+            f"; {_settled(entry)}" if entry.settled else "",
             indent=1,
             hang=5,
         )
@@ -88,6 +89,18 @@ def show_losses(entries: Iterable[Forgotten], home: str) -> None:
             shown = [one_line(action, 60) for action in entry.followed_by[:3]]
             more = len(entry.followed_by) - len(shown)
             say("followed by: ", listed(shown), f" and {more} more" if more else "", indent=6)
+
+
+def _settled(entry: Forgotten) -> str:
+    where = f", line {entry.settled_line}" if entry.settled_line is not None else ""
+    return f"settled: {one_line(entry.settled or '').replace('_', ' ')}{where}"
+
+
+def more_settled(answer: ForgottenAnswer) -> str:
+    """How many losses seem settled, and why."""
+    counts = answer.settled_matching
+    reasons = ", ".join(f"{reason.replace('_', ' ')} {number:,}" for reason, number in counts.items())
+    return f"{sum(counts.values()):,} {'more' if answer.open_matching else 'lost, none open,'} that seem settled ({reasons})"
 
 
 def show_totals(answer: ForgottenAnswer) -> None:
@@ -107,7 +120,7 @@ def show_totals(answer: ForgottenAnswer) -> None:
     for line in extra:
         say(line, indent=2)
     if answer.note:
-        say(answer.note, indent=2)
+        say(answer.note, f": {answer.reason}" if answer.reason else "", indent=2)
 
 
 def show_trust(trust: str, reasons: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ from ledger.errors import LogMissing, UsageError
 from ops.cli.exit import FINE, UNKNOWN, VIOLATION, NothingToJudge, settle
 from ops.cli.options import Json, Local, LogUrl, TokenFile, one_of
 from ops.cli.screen import print_json, say, talk
-from ops.cli.words import command
+from ops.cli.words import WAITS, command
 from schemas.facts import FACT_CLASSES
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def forgotten(
     round_: Annotated[int | None, typer.Option("--round", min=1, metavar="N", help="Only losses of round N.")] = None,
     classes: Annotated[list[str] | None, typer.Option("--class", metavar="C", help="Only this class; may be repeated.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="List at most this many; 0 lists all.")] = 20,
+    all_: Annotated[bool, typer.Option("--all", help="List what seems settled too; --json always has it.")] = False,
     method: Annotated[str, typer.Option(help="ours, or seed: assistant text and word overlap, for comparison.")] = "ours",
     reveal: Annotated[bool, typer.Option("--reveal", help="Show masked secrets, read from the file on this machine.")] = False,
     log: LogUrl = None,
@@ -71,7 +72,7 @@ def forgotten(
         if json:
             print_json(answer)
         else:
-            _show(answer, target[0], limit, filtered=bool(classes) or round_ is not None)
+            _show(answer, limit, settled=all_, filtered=bool(classes) or round_ is not None)
 
 
 def _reveal(answer: ForgottenAnswer) -> None:
@@ -134,7 +135,8 @@ async def _scratch(path: str) -> AsyncIterator[tuple[Reading, list[Found]]]:
             job = Ingest(store)
             with bar("reading") as advance:
                 size = size_of(path)
-                answer = await job.file(path, read_records(transcript, lambda at: advance(at, size)))
+                records = read_records(transcript, lambda at: advance(at, size), may_grow=True, waits=_waits)
+                answer = await job.file(path, records)
             with bar("folding") as advance:
                 await job.fold(advance)
             if not answer.sessions:
@@ -144,11 +146,21 @@ async def _scratch(path: str) -> AsyncIterator[tuple[Reading, list[Found]]]:
                 yield reading, [one for one in found if one.session.rounds] or found[:1]
 
 
-def _show(answer: ForgottenAnswer, target: str, limit: int, *, filtered: bool) -> None:
-    from ops.cli.findings import show_losses, show_totals
+def _waits(session: str) -> None:
+    """As in a log, a round with which the file ends is not counted yet; what is not known of it is no assurance."""
+    settle(UNKNOWN)
+    talk(WAITS.format(session))
+
+
+def _show(answer: ForgottenAnswer, limit: int, *, settled: bool, filtered: bool) -> None:
+    from ops.cli.findings import more_settled, show_losses, show_totals
 
     show_totals(answer)
-    show_losses(answer.forgotten, answer.receipt.source_path)
-    more = answer.matching - len(answer.forgotten)
+    shown = [entry for entry in answer.forgotten if settled or entry.settled is None]
+    show_losses(shown, answer.receipt.source_path)
+    more = (answer.matching if settled else answer.open_matching) - len(shown)
     if more > 0 and limit:
-        say(f"… and {more:,} more{' that match' if filtered else ''}: add --limit 0", indent=2)
+        what = "" if settled or not answer.settled_matching else " open"
+        say(f"… and {more:,} more{what}{' that match' if filtered else ''}: add --limit 0", indent=2)
+    if not settled and answer.settled_matching:
+        say(f"{more_settled(answer)}: --all shows them", indent=2)

@@ -15,7 +15,7 @@ from ops.cli.exit import NothingToJudge, report
 from ops.cli.options import Json, LogUrl, Paths, log_url
 from ops.cli.progress import Advance, bar
 from ops.cli.screen import print_json, rule_off, say, say_command, talk
-from ops.cli.words import command, count, listed, short_path
+from ops.cli.words import WAITS, command, count, listed, short_path
 
 if TYPE_CHECKING:
     from ledger.transcripts.files import Found as FoundFile
@@ -117,20 +117,25 @@ class _Work:
 
         job = self.job or await self._open()
         before = job.total.records
-        await job.file(transcript.path, read_records(transcript, progress, may_grow=True, known=job.knows_span))
+        records = read_records(transcript, progress, may_grow=True, known=job.knows_span, waits=_tell_waiting)
+        await job.file(transcript.path, records)
         return job.total.records - before
 
     async def _open(self) -> Ingest:
         from ops.cli.reading import caught_up, opened
         from ops.ingest import Ingest
         from ops.queries.alerts import end_of
-        from ops.wiring import pace_of
+        from ops.wiring import backfill_of
 
         self.store = await self._stack.enter_async_context(opened(self._log, create=True))
         await caught_up(self.store)
         self.cursor = await end_of(self.store.log)
-        self.job = Ingest(self.store, pace_of(log_url(self._log), self.store.log))
+        self.job = Ingest(self.store, backfill_of(log_url(self._log), self.store.log))
         return self.job
+
+
+def _tell_waiting(session: str) -> None:
+    talk(WAITS.format(session))
 
 
 def _from(advance: Advance, done: int, total: int) -> Callable[[int], None]:

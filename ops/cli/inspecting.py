@@ -100,12 +100,16 @@ def check(
     source: Annotated[str | None, typer.Argument(metavar="SOURCE", help="File with the text, or - for stdin.")] = None,
     summary: Annotated[str | None, typer.Argument(metavar="SUMMARY", help="File with its summary, or - for stdin.")] = None,
     batch: Annotated[
-        str | None, typer.Option("--batch", metavar="FILE", help="JSON lines: id, source, summary, source_role.")
+        str | None, typer.Option("--batch", metavar="FILE", help="Many pairs, one JSON object a line; - for stdin.")
     ] = None,
     role: Annotated[str, typer.Option("--role", help="Who said it: user, assistant or tool.")] = "user",
     json: Json = False,
 ) -> None:
-    """May this summary replace this text?"""
+    """May this summary replace this text?
+
+    A line of --batch is {"id": …, "source": …, "summary": …, "source_role": "user|assistant|tool|system"}: two texts, who said
+    the first (user, if left out), and a name that comes back with the answer (may be left out).
+    """
     one_of(role, ROLES, "--role")
     if batch is not None:
         if source is not None:

@@ -105,6 +105,7 @@ def _prepare_streams() -> None:
     """A terminal that cannot show a character gets it written out, and a stream that the caller closed is one nobody reads; no
     reason to stop.
     """
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  stays open as long as the process
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

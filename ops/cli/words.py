@@ -17,6 +17,9 @@ _CLASS_NOUNS = {
 }
 
 
+WAITS = "session {}: a compaction with which the file ends is not counted before its summary is there, or the session goes on"
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 round`, `2 rounds`, `14,100 spans`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ops.evidence.corpora import GUARD, KEPT, KIT, KitCount, Verdict
-from ops.evidence.report import SHOWN, table
+from ops.evidence.report import SHOWN, Table, percent, table
 
 LABELS = ("preserved", "paraphrased", "weakened", "mutated", "contradicted", "dropped")
 HALVES = ("first", "second")
@@ -37,6 +37,17 @@ def guard_tables(found: Sequence[Verdict]) -> str:
         _disputes([one for one in found if one.disputed]),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def guard_figures(found: Sequence[Verdict]) -> Table:
+    """By label: what was certified, which is right of the first two alone, and what was named."""
+    scored = [one for one in found if not one.disputed]
+    rows = []
+    for label in LABELS:
+        those = [one for one in scored if one.pair.label == label]
+        counts = (len(those), sum(one.certified for one in those), sum(one.named in OPPOSITE for one in those))
+        rows.append((label, *map(str, counts), percent(sum(one.right for one in those), len(those))))
+    return Table(("what became of the instruction", "pairs", "certified", "named as opposite", "right"), rows)
 
 
 def _row(label: str, half: str, scored: Sequence[Verdict]) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from ops.evidence.report import Table
 RESULTS = Path(__file__).with_name("results.json")
 
 
-class Half(msgspec.Struct, frozen=True):
-    """One half of the evidence: when, by which rules, on what, and the figures."""
+class Part(msgspec.Struct, frozen=True):
+    """One part of the evidence: when, by which rules, on what, and the figures."""
 
     date: str
     made_with: str
@@ -24,16 +24,19 @@ class Half(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """Both halves; one that was never gathered is missing."""
+    """All parts; one that was never gathered is missing."""
 
-    session: Half | None = None
-    rounds: Half | None = None
+    session: Part | None = None
+    rounds: Part | None = None
+    languages: Part | None = None
+    classes: Part | None = None
+    guard: Part | None = None
 
 
-def half(of: str, figures: Table) -> Half:
+def part(of: str, figures: Table) -> Part:
     """Figures of today. They are counts: the machine changes none of them."""
     made_with = f"{RULES_VERSION}, Python {platform.python_version()}, msgspec {msgspec.__version__}"
-    return Half(datetime.now(UTC).date().isoformat(), made_with, of, figures)
+    return Part(datetime.now(UTC).date().isoformat(), made_with, of, figures)
 
 
 def stored(path: Path = RESULTS) -> Evidence:
@@ -42,7 +45,7 @@ def stored(path: Path = RESULTS) -> Evidence:
 
 
 def store(fresh: Evidence, path: Path = RESULTS) -> None:
-    """Keep what was gathered; a half that was not stays as it is."""
+    """Keep what was gathered; a part that was not stays as it is."""
     known = stored(path)
-    kept = Evidence(fresh.session or known.session, fresh.rounds or known.rounds)
+    kept = Evidence(*(getattr(fresh, name) or getattr(known, name) for name in Evidence.__struct_fields__))
     path.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")

@@ -8,10 +8,12 @@ import msgspec
 
 from ledger.facts import RULES_VERSION
 from ledger.lookup import fact_row, facts_by_value, scope_row, span_facts, span_row
-from ledger.rows import FactRow, LostRow, SpanRow
+from ledger.rows import FactRow, SpanRow
 from ledger.rules.forgotten import Counts, LossRank, Note, counts, note, order
+from ledger.rules.settled import REASONS, Reason, Verdict
 from ledger.rules.trust import reading_fault
 from ledger.state import FACT_IN_SESSION, LOST, ORDINAL_BYTES, PLACE, ordinal_key
+from ops.queries.course import Loss, verdicts
 from ops.queries.quotes import Quotes, excerpt, iso_time
 from ops.store import Found, Reading
 from schemas.facts import FACT_CLASSES, FactClass
@@ -46,6 +48,12 @@ class Forgotten(msgspec.Struct, kw_only=True):
     rule: str
     summary_says: str
     reversed_at: str | None
+    settled: Reason | None = None
+    """Why it is not worth reading first (`ledger.rules.settled`); null: it is open."""
+    settled_by: str | None = None
+    """The span that settled it, and its line in the transcript."""
+
+    settled_line: int | None = None
 
 
 class Receipt(msgspec.Struct, kw_only=True):
@@ -69,17 +77,18 @@ class ForgottenAnswer(msgspec.Struct, kw_only=True):
     tombstoned_total: int
     unknown_total: int
     note: Note | None
+    reason: str = ""
+    """Why nobody can tell, where the note is `unknown`."""
+
     matching: int
     forgotten: list[Forgotten]
     receipt: Receipt
-
-
-class _Loss(msgspec.Struct):
-    round: int
-    row: LostRow
-    fact: FactRow
-    span: SpanRow
-    reversed_at: str
+    open_total: int = 0
+    """Losses of the whole session that nothing settles."""
+    open_matching: int = 0
+    """Open losses among those that passed the filters."""
+    settled_matching: dict[str, int] = msgspec.field(default_factory=dict)
+    """Settled losses among those that passed the filters, by reason."""
 
 
 async def forgotten(
@@ -91,16 +100,10 @@ async def forgotten(
     """
     losses, tombstoned = _losses(found)
     totals = counts(left=found.session.dropped, lost=len(losses), tombstoned=tombstoned, unknown=_unknown(found))
-    shown = [loss for loss in losses if _passes(loss, round_, classes)]
-    ranked = order(
-        (
-            LossRank(
-                loss.row.outcome, cast(FactClass, loss.fact.cls), loss.span.role, loss.span.turns[0], bool(loss.reversed_at)
-            ),
-            at,
-        )
-        for at, loss in enumerate(shown)
-    )
+    judged = await verdicts(reading, found, losses)
+    shown = [(loss, verdict) for loss, verdict in zip(losses, judged, strict=True) if _passes(loss, round_, classes)]
+    ranked = order((_rank(loss, verdict), at) for at, (loss, verdict) in enumerate(shown))
+    reasons = [verdict.reason for _, verdict in shown]
     quotes = Quotes(reading, found.scope)
     chosen = ranked if not limit else ranked[:limit]
     return ForgottenAnswer(
@@ -112,9 +115,13 @@ async def forgotten(
         tombstoned_total=totals.tombstoned,
         unknown_total=totals.unknown,
         note=note_of(reading, found, totals),
+        reason=reason_of(reading, found, totals),
         matching=len(shown),
-        forgotten=[await _entry(found, shown[at], quotes) for at in chosen],
+        forgotten=[await _entry(found, *shown[at], quotes) for at in chosen],
         receipt=await receipt(found, quotes, "ours"),
+        open_total=sum(verdict.reason is None for verdict in judged),
+        open_matching=reasons.count(None),
+        settled_matching={reason: reasons.count(reason) for reason in REASONS if reason in reasons},
     )
 
 
@@ -122,13 +129,30 @@ def note_of(reading: Reading, found: Found, totals: Counts) -> Note | None:
     """D2: the named answer, or *unknown* where records of the scope were not folded, or lines of its transcript could not be
     read: no loss found is then no finding.
     """
-    answer, scope = note(rounds=found.session.rounds, found=totals), scope_row(found.rows)
-    unfolded = any(why.startswith(("internal_error:", "unreadable_record:")) for why in scope.unclear)
-    misread = any(why in reading_fault(1, 1) for why in scope.degraded)
-    return "unknown" if answer is not None and (unfolded or misread or reading.gap) else answer
+    answer = note(rounds=found.session.rounds, found=totals)
+    return "unknown" if answer is not None and _not_seen(reading, found) else answer
 
 
-def _losses(found: Found) -> tuple[list[_Loss], int]:
+def reason_of(reading: Reading, found: Found, totals: Counts) -> str:
+    """D2: why the answer is *unknown*; the empty string where it is another one."""
+    if note_of(reading, found, totals) != "unknown":
+        return ""
+    return _not_seen(reading, found) or "a summary cannot be read, so nobody can tell what it kept"
+
+
+def _not_seen(reading: Reading, found: Found) -> str:
+    """What of the session the answer does not rest on, so that a loss may be there."""
+    scope = scope_row(found.rows)
+    if reading.gap:
+        return f"the index is {reading.gap} records behind the log"
+    if any(why.startswith(("internal_error:", "unreadable_record:")) for why in scope.unclear):
+        return "records of this session could not be folded: cledger doctor says where"
+    if any(why in reading_fault(1, 1) for why in scope.degraded):
+        return "lines of the transcript could not be read, or share an id: cledger inspect PATH says which"
+    return ""
+
+
+def _losses(found: Found) -> tuple[list[Loss], int]:
     """Losses that stand, and how many facts were dropped on purpose after they were lost."""
     group = ordinal_key(found.session.ordinal)
     losses, tombstoned = [], 0
@@ -141,7 +165,7 @@ def _losses(found: Found) -> tuple[list[_Loss], int]:
             tombstoned += 1
             continue
         round_ = int.from_bytes(key[ORDINAL_BYTES : 2 * ORDINAL_BYTES], "big")
-        losses.append(_Loss(round_, row, fact, span, _reversed_at(found, fact, span)))
+        losses.append(Loss(round_, row, fact, span, _reversed_at(found, fact, span)))
     return losses, tombstoned
 
 
@@ -175,16 +199,28 @@ def _reversed_at(found: Found, fact: FactRow, span: SpanRow) -> str:
     return ""
 
 
-def _passes(loss: _Loss, round_: int | None, classes: frozenset[str]) -> bool:
+def _passes(loss: Loss, round_: int | None, classes: frozenset[str]) -> bool:
     if round_ is not None and loss.round != round_:
         return False
     return not classes or loss.fact.cls in classes or bool(loss.fact.kind and loss.fact.kind in classes)
 
 
-async def _entry(found: Found, loss: _Loss, quotes: Quotes) -> Forgotten:
+def _rank(loss: Loss, verdict: Verdict) -> LossRank:
+    return LossRank(
+        outcome=loss.row.outcome,
+        cls=cast(FactClass, loss.fact.cls),
+        role=loss.span.role,
+        turn=loss.span.turns[0],
+        reversed_later=bool(loss.reversed_at),
+        settled=verdict.reason is not None,
+    )
+
+
+async def _entry(found: Found, loss: Loss, verdict: Verdict, quotes: Quotes) -> Forgotten:
     record = await quotes.span(loss.row.span)
     source = record.source if record is not None else None
     followed = await followed_by(found, loss.span, quotes)
+    settling = await quotes.span(verdict.span or "")
     return Forgotten(
         fact=loss.fact.id,
         cls=loss.fact.cls,
@@ -209,6 +245,9 @@ async def _entry(found: Found, loss: _Loss, quotes: Quotes) -> Forgotten:
         rule="F2" if loss.row.outcome == "inverted" else "C3",
         summary_says=excerpt(await quotes.cut(loss.row.summary, loss.row.summary_start, loss.row.summary_end)),
         reversed_at=loss.reversed_at or None,
+        settled=verdict.reason,
+        settled_by=verdict.span,
+        settled_line=settling.source.line if settling is not None and settling.source is not None else None,
     )
 
 

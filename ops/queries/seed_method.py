@@ -11,7 +11,7 @@ from ledger.lookup import span_row
 from ledger.rows import RoundRow, SpanRow
 from ledger.rules.forgotten import Counts
 from ledger.state import PLACE, ROUND, ordinal_key
-from ops.queries.forgotten import Forgotten, ForgottenAnswer, followed_by, note_of, receipt
+from ops.queries.forgotten import Forgotten, ForgottenAnswer, followed_by, note_of, reason_of, receipt
 from ops.queries.quotes import Quotes, iso_time
 from ops.store import Found, Reading
 from schemas.records import SpanRecorded
@@ -61,9 +61,12 @@ async def forgotten_by_seed(
         tombstoned_total=0,
         unknown_total=unknown,
         note=note_of(reading, found, totals),
+        reason=reason_of(reading, found, totals),
         matching=len(shown),
         forgotten=[await _entry(found, one, quotes) for one in (shown[:limit] if limit else shown)],
         receipt=await receipt(found, quotes, "seed"),
+        open_total=totals.forgotten,
+        open_matching=len(shown),
     )
 
 

@@ -62,7 +62,7 @@ def unknown_status(scope: str, session: str, gap: int) -> StatusAnswer:
     )
 
 
-def unknown_forgotten(session: str, method: str) -> ForgottenAnswer:
+def unknown_forgotten(session: str, method: str, gap: int) -> ForgottenAnswer:
     """See `ops.queries.forgotten.forgotten`."""
     return ForgottenAnswer(
         session_id=session,
@@ -73,6 +73,7 @@ def unknown_forgotten(session: str, method: str) -> ForgottenAnswer:
         tombstoned_total=0,
         unknown_total=0,
         note="unknown",
+        reason=lacking(gap),
         matching=0,
         forgotten=[],
         receipt=Receipt(source_path="", extracted_at=None, method=method, rules_version=RULES_VERSION),

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ledger.errors import UsageError
+from ops.json_lines import NothingInFile, json_lines
 
 OPERATIONS = frozenset(
     {
@@ -62,9 +63,7 @@ class _Line(msgspec.Struct):
 
 def scenarios(path: str, data: bytes) -> Iterator[Scenario]:
     """The scenarios of a file. Raises `UsageError` that names the line and what is wrong there."""
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
+    for number, line in json_lines(data):
         try:
             found = msgspec.json.decode(line, type=_Line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -81,11 +80,14 @@ def scenarios(path: str, data: bytes) -> Iterator[Scenario]:
 
 
 def read_scenarios(path: str) -> list[Scenario]:
-    """Every scenario of a file. Raises `UsageError`."""
+    """Every scenario of a file. Raises `UsageError`, and `NothingInFile`: a policy test that holds no case has not passed."""
     try:
-        return list(scenarios(path, Path(path).read_bytes()))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", hint="Check the path.") from None
+        found = list(scenarios(path, Path(path).read_bytes()))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}", hint="Check the path.") from None
+    if not found:
+        raise NothingInFile(f"{path}: is empty", hint='Expected one object a line: {"id": …, "events": [{"op": …}]}')
+    return found
 
 
 class Fields:

@@ -13,9 +13,10 @@ from typing import Any
 import lmdb
 import msgspec
 
-from consumers.carrier_index import HASH_BYTES, Batch, CarrierIndex, entry_hash, rows_of
+from consumers.carrier_index import HASH_BYTES, Batch, CarrierIndex, entry_hash
 from consumers.partition import BATCH_ENTRIES, Partition
 from consumers.snapshots import restore, take
+from consumers.stored_rows import rows_of
 from ledger.log import EVENTS, Log, NewEntry
 from ledger.transcripts.reading import Transcript
 from ops.store import Store

@@ -7,7 +7,6 @@ side reads the same topic from its beginning.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import os
 import statistics
@@ -39,10 +38,12 @@ from tests.bench.inputs import Inputs, growing, opening, span
 from tests.support.rows import MemoryRows
 
 RECORDS = 8_000
-REQUESTS = 200
+REQUESTS, WARM_UP = 180, 50
 ROUNDS = 5
-BACKFILL = 6_000
-"""Records that are appended while requests are asked, in the second half of G7."""
+BACKFILL, ASKED_BESIDE = 20_000, 1_000
+"""Records that a backfill has to append while requests are asked, in the second half of G7, and those requests: so many that
+several compactions of the backfill are folded meanwhile.
+"""
 
 
 class Broker:
@@ -258,9 +259,9 @@ def _latency(inputs: Inputs, code: str, what: str, *, backfill: bool) -> Outcome
         wall=figures, cpu=figures,
         note=f"p50 {p50:.2f} times the echo's (goal 1.5), p99 {p99:.2f} times (goal 2.0); A/B is the smaller share of a goal; "
         f"worker p50 {worker * 1000:.1f} ms, echo {echo * 1000:.1f} ms",
-        why="a request waits for the batch before it, up to a hundred records; the echo reads over them"
+        why="a request behind a batch waits for it or is decided beside it, in one interpreter with the fold and its commit"
         if backfill
-        else "an answer waits for a synced commit, two changes of thread and an append; the echo for an append alone",
+        else "to the echo's append come two changes of thread and a fold, while the answer before is being committed",
     )  # fmt: skip
 
 
@@ -290,30 +291,38 @@ def _answering(side: str, servers: str, prefix: str, folder: Path) -> Iterator[N
 
 
 async def _ask(servers: str, prefix: str, *, backfill: bool) -> list[float]:
-    """Seconds from append to a readable answer, one request at a time; the first ones warm up."""
+    """Seconds from append to a readable answer, one request at a time; the first ones warm up, and the backfill begins then."""
     log = await KafkaLog.open(servers, prefix=prefix)
-    task = asyncio.create_task(_backfill(log)) if backfill else None
     try:
-        times = []
-        for number in range(REQUESTS):
-            request = made(EvictionRequested, "asked", "asked", request=f"r{number}", spans=("asked:m999",), reason="ttl")
-            offset = await log.end(DECISIONS, 0)
-            began = time.perf_counter()
-            await log.append(EVENTS, [NewEntry(request.scope, encode(request))])
-            if not await log.wait_for(DECISIONS, 0, offset, 60.0):
-                raise RuntimeError(f"request {number} had no answer within a minute")
-            times.append(time.perf_counter() - began)
-        return times[20:]
+        for number in range(WARM_UP):
+            await _answered(log, number)
+        if not backfill:
+            return [await _answered(log, WARM_UP + number) for number in range(REQUESTS)]
+        with _backfilling(servers, prefix):
+            return [await _answered(log, WARM_UP + number) for number in range(ASKED_BESIDE)]
     finally:
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
         await log.close()
 
 
-async def _backfill(log: KafkaLog) -> None:
-    """Records of another scope of the same partition, as fast as the pace of a backfill allows."""
-    source = growing("backfill", BACKFILL)
-    while batch := list(itertools.islice(source, 100)):
-        await log.append(EVENTS, [NewEntry(one.scope, encode(one)) for one in batch])
-        await asyncio.sleep(0.1)
+@contextmanager
+def _backfilling(servers: str, prefix: str) -> Iterator[None]:
+    """A backfill under way in a process of its own."""
+    command = [sys.executable, "-m", "tests.bench.backfill", servers, prefix, str(BACKFILL)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+async def _answered(log: KafkaLog, number: int) -> float:
+    request = made(EvictionRequested, "asked", "asked", request=f"r{number}", spans=("asked:m999",), reason="ttl")
+    offset = await log.end(DECISIONS, 0)
+    began = time.perf_counter()
+    await log.append(EVENTS, [NewEntry(request.scope, encode(request))])
+    if not await log.wait_for(DECISIONS, 0, offset, 60.0):
+        raise RuntimeError(f"request {number} had no answer within a minute")
+    return time.perf_counter() - began

@@ -15,11 +15,13 @@ from functools import lru_cache
 from importlib import import_module
 from unittest.mock import patch
 
-from ledger.facts import dates, identifiers, lexicon, model, quantities, tokens
+from ledger.facts import analysis, dates, identifiers, lexicon, model, quantities, tokens
+from ledger.facts.analysis import Sentence
 from ledger.facts.blocks import Block
 from ledger.facts.builder import Builder
 from ledger.facts.dates import Dated
 from ledger.facts.fold import WORD
+from ledger.facts.known import EVERY_LOOK
 from ledger.facts.lexicon import Language
 from ledger.facts.tokens import Token
 from ledger.facts.toolout import tells
@@ -41,8 +43,8 @@ def word_classes(code: str) -> tuple[tuple[int, re.Pattern[str]], ...]:
     return tuple(classes)
 
 
-def read_words(folded: str, start: int, end: int, language: Language, found: list[Token]) -> None:
-    """Words and marks of a sentence: one pass for each class of words, one for the words themselves."""
+def read_words(folded: str, start: int, end: int, language: Language, found: list[Token]) -> int:
+    """Words and marks of a sentence: one pass for each class of words, one for the words themselves; then every look."""
     tags: dict[tuple[int, int], int] = {}
     for tag, pattern in word_classes(language.code):
         for m in pattern.finditer(folded, start, end):
@@ -55,6 +57,7 @@ def read_words(folded: str, start: int, end: int, language: Language, found: lis
         if token.kind == "w" and not language.no_spaces:
             missed = language.tags.single.get(token.word, 0) & ~tags.get((token.start, token.end), 0)
             assert not missed, f"{token.word!r} lacks {missed:x}"
+    return EVERY_LOOK
 
 
 def find_dates(folded: str, start: int, end: int, language: Language) -> list[Dated]:
@@ -64,6 +67,13 @@ def find_dates(folded: str, start: int, end: int, language: Language) -> list[Da
     return [Dated(item.start + start, item.end + start, item.value) for item in found]
 
 
+def analyse(original: str, folded: str, start: int, end: int, language: Language) -> Sentence:
+    """A sentence cut into tokens and clauses, whether anything of it is kept or not."""
+    sentence = analysis.analyse(original, folded, start, end, language)
+    assert sentence.clauses or not sentence.tokens or all(token.kind == "p" for token in sentence.tokens)
+    return sentence
+
+
 def _tells(builder: Builder, block: Block, _: Language, small: bool) -> bool:
     return tells(builder.text[block.start : block.end], small)
 
@@ -71,20 +81,21 @@ def _tells(builder: Builder, block: Block, _: Language, small: bool) -> bool:
 @contextmanager
 def plainly() -> Iterator[None]:
     """Within it `extract` works the plain way."""
-    modules = {name: import_module(f"ledger.facts.{name}") for name in ("extract", "clauses", "values", "bulk", "salience")}
+    modules = {name: import_module(f"ledger.facts.{name}") for name in ("extract", "analysis", "values", "bulk", "salience")}
     classify, core = identifiers.classify.__wrapped__, identifiers._core.__wrapped__
     with (
-        patch.object(modules["extract"], "says_nothing", lambda *_: False),
+        patch.object(modules["extract"], "look", lambda *_: "all"),
+        patch.object(modules["extract"], "analyse", analyse),
         patch.object(modules["extract"], "_tells", _tells),
-        patch.object(modules["clauses"], "read_words", read_words),
-        patch.object(modules["clauses"], "find_dates", find_dates),
-        patch.object(modules["clauses"], "classify", classify),
+        patch.object(modules["analysis"], "read_words", read_words),
+        patch.object(modules["analysis"], "find_dates", find_dates),
+        patch.object(modules["analysis"], "classify", classify),
         patch.object(modules["values"], "classify", classify),
         patch.object(modules["bulk"], "classify", classify),
         patch.object(modules["salience"], "classify", classify),
         patch.object(identifiers, "classify", classify),
         patch.object(identifiers, "_core", core),
-        patch.object(identifiers, "VALUE", ANYTHING),
+        patch.object(identifiers, "may_name", lambda *_: True),
         patch.object(quantities, "_DIGIT", ANYTHING),
         patch.object(quantities, "word_hint", lambda _: ANYTHING),
         patch.object(model, "_encode", model._encode.__wrapped__),

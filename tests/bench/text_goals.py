@@ -98,7 +98,8 @@ def _against_plain(code: str, what: str, passes: int, goal: float | None) -> Cas
         code=code, what=what, a=Side("extract", ours), b=Side("plain passes", plain), unit="MB", goal=goal, check=check,
         note="plain: one `re` for each class of words over each sentence, every notation tried, nothing remembered; what the "
         "rules make of the words is the same code on both sides",
-        why="clauses and statements are the same work on both sides and most of it; only the search for words is gated",
+        why="what the rules make of the words of a sentence (clauses, classes, roles, ids) is the same work on both sides and "
+        "most of ours; each step takes a few per cent of it, and nearly every sentence of these short texts states something",
     )  # fmt: skip
 
 

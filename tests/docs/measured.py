@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ops.evidence.report import Table
-from ops.evidence.stored import Evidence, Half
+from ops.evidence.stored import Evidence, Part
 from tests.bench.__main__ import GOALS
 from tests.bench.harness import Outcome
 from tests.bench.stored import Taken
@@ -25,15 +25,27 @@ SESSION_ROWS = (
 """What the README shows of the long session; the command prints the rest."""
 
 
+VERDICTS = (
+    ("May a summary replace its source? Verdicts against a careful reader's, by language, on", "languages"),
+    ("By class of fact, on", "classes"),
+    ("On", "guard"),
+)
+"""Tables of verdict quality, with what stands before each."""
+
+
 def section(bench: list[Taken], evidence: Evidence) -> str:
     """The tables, with what they were taken on."""
     parts = ["`make bench` compares answers first and speeds then, each pair in one run; a goal is a ratio."]
     parts += _bench(bench)
     parts.append("`make evidence` plays one long session without the rules and with them, and counts what real rounds kept.")
     if evidence.session is not None:
-        parts += _half("A session of", evidence.session, _only(evidence.session.figures, SESSION_ROWS))
+        parts += _part("A session of", evidence.session, _only(evidence.session.figures, SESSION_ROWS))
     if evidence.rounds is not None:
-        parts += _half("Sentences that look like a decision, in", evidence.rounds, evidence.rounds.figures)
+        parts += _part("Sentences that look like a decision, in", evidence.rounds, evidence.rounds.figures)
+    for head, found in VERDICTS:
+        part = getattr(evidence, found)
+        if part is not None:
+            parts += _part(head, part, part.figures)
     return "\n\n".join(parts) + "\n"
 
 
@@ -67,8 +79,8 @@ def _met(one: Outcome) -> str:
     return f"{state}: {one.why}" if one.why else state
 
 
-def _half(head: str, half: Half, figures: Table) -> list[str]:
-    return [f"{head} {half.of} ({half.date}, {half.made_with}):", figures.text()]
+def _part(head: str, part: Part, figures: Table) -> list[str]:
+    return [f"{head} {part.of} ({part.date}, {part.made_with}):", figures.text()]
 
 
 def _only(figures: Table, names: tuple[str, ...]) -> Table:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ops.evidence.report import Table
-from ops.evidence.stored import Evidence, half
+from ops.evidence.stored import Evidence, part
 from ops.evidence.stored import store as store_evidence
 from ops.evidence.stored import stored as stored_evidence
 from tests.bench.__main__ import GOALS
@@ -66,8 +66,8 @@ def test_section_says_of_a_missed_goal_why(tmp_path: Path) -> None:
 def test_half_of_the_evidence_that_was_not_gathered_again_stays(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     rows = [(name, "1", "2", "") for name in SESSION_ROWS]
-    store_evidence(Evidence(session=half("9 turns", Table(("figure", "off", "on", "said"), rows))), path)
-    store_evidence(Evidence(rounds=half("3 rounds", Table(("kind",), [("decided",)]))), path)
+    store_evidence(Evidence(session=part("9 turns", Table(("figure", "off", "on", "said"), rows))), path)
+    store_evidence(Evidence(rounds=part("3 rounds", Table(("kind",), [("decided",)]))), path)
     found = stored_evidence(path)
     assert found.session is not None
     assert found.rounds is not None

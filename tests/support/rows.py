@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from consumers.carrier_index import HASH_BYTES
+from consumers.stored_rows import RowSum
 from ledger.state import TABLE_BY_PREFIX, Draft, R, Table
-from schemas.ids import digest
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -45,9 +44,13 @@ class MemoryRows:
 
     def digest(self, scope: str) -> bytes:
         """What `Snapshot.scope_digest` says of the same rows."""
-        placed = {TABLE_BY_PREFIX[prefix].place(key): row for prefix, rows in self.data.items() for key, row in rows.items()}
-        parts = [digest(place, placed[place], size=HASH_BYTES) for place in sorted(placed)]
-        return digest(scope, *parts, size=32)
+        total = RowSum()
+        for prefix, rows in self.data.items():
+            shelf = TABLE_BY_PREFIX[prefix].shelf
+            for key, row in rows.items():
+                lead = shelf.lead if shelf is not None else 0
+                total.add((shelf.mark if shelf is not None else b"") + key[:lead] + prefix + key[lead:], row)
+        return total.digest(scope)
 
     def copy(self) -> MemoryRows:
         """The same rows, to go on from."""

@@ -31,6 +31,7 @@ CORE = (
     "ledger/decide/",
     "ledger/evolve/",
     "ledger/state.py",
+    "ledger/recorded.py",
     "ledger/rows.py",
     "ledger/errors.py",
     "ledger/fold.py",

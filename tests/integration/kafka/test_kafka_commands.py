@@ -77,6 +77,10 @@ def test_topic_made_anew_is_an_incident(kafka: Ledger) -> None:
     verified = kafka.cli("topics", "verify", "--log", kafka.url, "--json")
     assert verified.code == 5
     assert "was deleted" in verified.object["log"]
+    again = kafka.cli("topics", "create", "--partitions", 1, "--log", kafka.url)
+    assert again.code == 5
+    assert f"{kafka.prefix + EVENTS} was deleted" in again.err
+    assert "CLEDGER_KAFKA_PREFIX" in again.err
 
 
 def test_log_copied_to_kafka_and_back_is_the_same_ledger(kafka: Ledger, tmp_path: Path) -> None:

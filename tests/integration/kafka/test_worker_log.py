@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 import random
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,11 +19,11 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import NewPartitions, NewTopic
 from aiokafka.structs import TopicPartition
 
-from consumers.partition import stray_scope
+from consumers.folding import stray_scope
 from ledger.adapters.kafka_log import KafkaLog
 from ledger.following import all_entries
 from ledger.kafka.writing import MESSAGE_BYTES_MAX
-from ledger.log import DEAD_LETTERS, DECISIONS, EVENTS, NewEntry, partition_of
+from ledger.log import ALERTS, DEAD_LETTERS, DECISIONS, EVENTS, NewEntry, partition_of
 from schemas.codec import decode_decision
 from schemas.decisions import RecordRejected
 from tests.support.broker import admin_of
@@ -183,13 +184,41 @@ async def test_build_without_the_pinned_rules_stops_and_one_that_carries_them_go
         await ledger.log.append(EVENTS, [entry for number in (0, 1) for entry in answered(scope_in(number, 2))])
         (halted,) = (await other.answers("/healthz", 503))["halted"]
         assert "rules-of-another-release" in halted["reason"]
-        assert halted["offset"] == 0
+        assert "its decision is not on record" in halted["reason"]
+        assert halted["offset"] == len(answered("scope")) - 1  # what needs no decision is folded
         assert (await other.answers("/readyz", 503))["readiness"] == "not ready"
         assert await other.stop() == INTEGRITY
         await ledger.settled()  # its partition went to the one that can
         assert await ledger.stop() == [0]
+        shutil.rmtree(other.data)  # no other release opens its indexes
         verdict = await ledger.judge()
         assert (verdict.decisions, verdict.indexes) == (2, 2)
+
+
+async def test_build_without_the_pinned_rules_follows_what_is_on_record_and_says_nothing(broker: str, tmp_path: Path) -> None:
+    """P2: an upgrade finds old sessions decided. They are folded by what is on record, up to the first new request."""
+    async with fleet(broker, tmp_path, 1) as ledger:
+        kept = ledger.start("this-release")
+        await kept.says("live")
+        await ledger.log.append(EVENTS, answered("old"))
+        await ledger.settled()
+        assert await ledger.stop() == [0]
+        said = [await ledger.log.end(topic, 0) for topic in (DECISIONS, ALERTS)]
+        other = ledger.start("other-release", rules="rules-of-another-release")
+        await other.says("partition 0: live")
+        await ledger.settled()
+        assert (await other.answers("/readyz", 200))["readiness"] == "ready"
+        fresh = answered("new")
+        await ledger.log.append(EVENTS, fresh)
+        (halted,) = (await other.answers("/healthz", 503))["halted"]
+        assert halted["offset"] == len(answered("old")) + len(fresh) - 1
+        assert [await ledger.log.end(topic, 0) for topic in (DECISIONS, ALERTS)] == said
+        assert await other.stop() == INTEGRITY
+        ledger.start("this-release")
+        await ledger.settled()
+        assert await ledger.stop() == [0]
+        shutil.rmtree(other.data)
+        assert (await ledger.judge()).decisions == 2
 
 
 @pytest.mark.parametrize("point", ["index.commit.before", "publish.before"])

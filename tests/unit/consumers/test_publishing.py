@@ -1,18 +1,25 @@
-"""The outbox goes out in few appends, in order, and stops at the first that fails (P9, design section 5)."""
+"""The outbox goes out in few appends, in order, and stops at the first that fails; decisions go out before their commit is
+durable, and once (P9, design section 5).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from consumers.carrier_index import CarrierIndex, Output
+from consumers.carrier_index import Batch, CarrierIndex, Output
 from consumers.partition import Partition
+from ledger import faults
 from ledger.adapters.memory_log import MemoryLog
 from ledger.errors import LogUnavailable
-from ledger.log import ALERTS, DECISIONS, NewEntry
+from ledger.log import ALERTS, DECISIONS, EVENTS, NewEntry
 from schemas.ids import Position, digest
+from tests.support.folding import ends, entries, fold_all, published
+from tests.support.given import opened, request, span, summary
+from tests.support.toy_facts import toy_facts
 
 ROUNDS = 25
 
@@ -34,7 +41,7 @@ class CountingLog(MemoryLog):
 
 def outputs() -> list[Output]:
     """Two scopes in turn, each time a decision and the alerts that it causes."""
-    made = []
+    made: list[Output] = []
     for number in range(ROUNDS):
         scope = f"s{number % 2}"
         for topic in (DECISIONS, ALERTS, ALERTS):
@@ -98,3 +105,97 @@ async def test_outbox_is_taken_in_pieces_of_few_bytes(filled: tuple[CountingLog,
         assert len(snapshot.outbox(10, max_bytes=1)) == 1
         size = len(outputs()[0].value)
         assert len(snapshot.outbox(10, max_bytes=2 * size)) == 2
+
+
+class Asked:
+    """A session that has a span, and a partition that follows its log."""
+
+    def __init__(self, log: CountingLog, root: Path) -> None:
+        self.log, self.root = log, root
+        self.index = CarrierIndex.create(root / "index", log.identity, 0)
+        self.partition = Partition(log, self.index, 0)
+
+    async def ask(self, *names: str) -> None:
+        """Requests arrive, and one batch of them is folded."""
+        await self.log.append(EVENTS, entries([request(name, "m1", 1) for name in names]))
+        assert await self.partition.arrived(5.0)
+        await self.partition.advance()
+
+
+@pytest.fixture
+async def asked(tmp_path: Path) -> AsyncIterator[Asked]:
+    log = CountingLog()
+    with toy_facts():
+        await log.append(EVENTS, entries([opened(), span(1, "n:40"), summary("m1", "x")]))
+        made = Asked(log, tmp_path)
+        await made.partition.catch_up()
+        log.appends.clear()
+        yield made
+        await made.partition.stop_reading()
+        made.partition.close()
+        made.index.close()
+
+
+async def test_decision_is_out_before_its_commit_is_durable(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a disk who waits for an answer."""
+    out: list[int] = []
+    loop, finish = asyncio.get_running_loop(), Batch.finish
+
+    def waiting(self: Batch) -> None:
+        end = asyncio.run_coroutine_threadsafe(_until_one(asked.log), loop)
+        out.append(end.result(5.0))
+        finish(self)
+
+    monkeypatch.setattr(Batch, "finish", waiting)
+    await asked.ask("q1")
+    assert out == [1]
+
+
+async def _until_one(log: CountingLog) -> int:
+    while not await log.end(DECISIONS, 0):  # noqa: ASYNC110  a log that is looked at tells nobody
+        await asyncio.sleep(0.001)
+    return await log.end(DECISIONS, 0)
+
+
+async def test_decision_whose_commit_failed_is_found_on_record_and_not_said_again(asked: Asked) -> None:
+    """P2, P9: the same bytes come out again; numbers of the outbox that were given anew stand for other outputs then."""
+    await asked.ask("q1")
+    faults.arm("index.commit.before:1:error")
+    try:
+        with pytest.raises(OSError, match=r"index\.commit\.before"):
+            await asked.ask("q2", "q3")
+    finally:
+        faults.arm("")
+    said = await asked.log.end(DECISIONS, 0)
+    assert said == 3
+    await asked.partition.catch_up()
+    await asked.ask("q4")
+    assert await asked.log.end(DECISIONS, 0) == 4
+    with asked.index.snapshot() as snapshot:
+        digests = {"s1": snapshot.scope_digest("s1")}
+    await asked.partition.publish()
+    with asked.index.snapshot() as snapshot:
+        assert snapshot.outbox(10) == []
+    before = await ends(asked.log)
+    assert await fold_all(asked.log, asked.root / "anew") == digests
+    assert await ends(asked.log) == before
+    await published(asked.log)
+
+
+async def test_decisions_that_could_not_be_sent_early_are_sent_after_the_commit(asked: Asked) -> None:
+    """P9: nothing later is sent until they are."""
+    asked.log.refused = DECISIONS
+    with pytest.raises(LogUnavailable):
+        await asked.ask("q1")
+    asked.log.refused = ""
+    await asked.ask("q2")
+    assert [entry.value.count(b'"request_id":"q1"') for entry in await asked.log.read(DECISIONS, 0, 0)] == [1, 0]
+    await published(asked.log)
+
+
+async def test_worker_that_lost_the_right_to_publish_says_nothing_early(asked: Asked) -> None:
+    """Ownership is the right to publish; the fold goes on."""
+    await asked.partition.own(False)
+    await asked.ask("q1")
+    assert await asked.log.end(DECISIONS, 0) == 0
+    assert asked.partition.offset_next == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -73,6 +74,12 @@ def test_what_is_no_address_is_a_usage_error(address: str) -> None:
 def test_token_file_that_protects_nothing_is_refused(tmp_path: Path, text: str, mode: int, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         listening("127.0.0.1:0", token_file(tmp_path, text, mode))
+
+
+def test_token_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    found, _ = listening("127.0.0.1:0", token_file(tmp_path, "\ufeff" + TOKEN))
+    assert found.token == TOKEN
+    found.socket.close()
 
 
 def test_token_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -163,6 +170,16 @@ async def test_who_knows_the_token_is_answered_and_health_needs_none(public: Ser
     for path in ("/healthz", "/readyz"):
         assert (await public.get(path))[0] in (200, 503)
     assert (await public.get("/metrics", Authorization=f"Bearer {TOKEN}", Origin="http://evil.example"))[0] == 403
+
+
+async def test_root_tells_which_paths_there_are(local: Server, public: Server) -> None:
+    """Whoever asks the address that a worker prints learns what can be asked; where a token is needed, only who has it."""
+    status, body, headers = await local.get("/")
+    told = {(each["method"], each["path"]) for each in json.loads(body)["endpoints"]}
+    paths = [path for path, _ in local.views.routes() if path != "/"]
+    assert (status, headers["Content-Type"]) == (200, "application/json")
+    assert told == {("POST" if path.startswith("/v1/") else "GET", path) for path in paths}
+    assert (await public.get("/"))[0] == 401
 
 
 async def test_before_the_worker_has_begun_nothing_is_ready(local: Server) -> None:

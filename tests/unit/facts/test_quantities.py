@@ -87,7 +87,7 @@ def test_number_inside_a_name_is_none(text: str) -> None:
 
 def test_number_restricting_a_noun_keeps_its_bound_f2() -> None:
     """A ban on large sheets says nothing against the bound; a ban on exceeding turns it."""
-    from ledger.facts.clauses import analyse
+    from ledger.facts.analysis import analyse
 
     def ops(text: str) -> list[str]:
         return [n.canonical for n in analyse(text, fold(text), 0, len(text), LANGUAGES["en"]).numbers]

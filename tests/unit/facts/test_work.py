@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from ledger.facts import SummaryText, check, extract, survival
 from ledger.facts import restatement as search
-from ledger.facts.places import PLACES_MAX
+from ledger.facts.places import PLACES_MAX, Place, Wanted
 from ledger.facts.restatement import CANDIDATES, POSTINGS_MAX
 
 WORDS = "server queue cache index batch worker record report table audit".split()
@@ -45,6 +44,8 @@ def lines(count: int) -> str:
 def prepared() -> dict[int, SummaryText]:
     found = {count: SummaryText(lines(count)) for count in (1500, 3000)}
     for summary in found.values():
+        for key in summary.by_key:
+            summary.holders(key)  # read once a summary, whatever the number of facts
         summary.by_key = {key: Counted(at) for key, at in summary.by_key.items()}
     return found
 
@@ -80,20 +81,37 @@ def test_value_is_compared_with_no_more_places_in_a_longer_summary(
 ) -> None:
     """The same for numbers and dates, of which each line has one."""
     compared = 0
-    values = sys.modules["ledger.facts.survival"]  # the package has a function of that name
-    closeness = values._closeness
+    closeness = Wanted.closeness
 
-    def counted(*arguments: Any) -> int:
+    def counted(wanted: Wanted, place: Place) -> int:
         nonlocal compared
         compared += 1
-        return closeness(*arguments)
+        return closeness(wanted, place)
 
-    monkeypatch.setattr(values, "_closeness", counted)
+    monkeypatch.setattr(Wanted, "closeness", counted)
     for summary in prepared.values():
         compared = 0
         for fact in VALUES:
             survival(fact, summary)
         assert compared <= len(VALUES) * 4 * PLACES_MAX
+
+
+def test_value_told_word_for_word_is_found_without_a_look_at_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a summary that repeats what was said, each number is settled by the first place that has all its words."""
+    compared = 0
+    closeness = Wanted.closeness
+
+    def counted(wanted: Wanted, place: Place) -> int:
+        nonlocal compared
+        compared += 1
+        return closeness(wanted, place)
+
+    monkeypatch.setattr(Wanted, "closeness", counted)
+    text = "\n".join(f"The {WORDS[at % 10]} takes at most {1000 + at} kg of sand." for at in range(600))
+    numbers = [fact for fact in extract(text, "user", scope_key="s").facts if fact.cls == "numeric"]
+    summary = SummaryText(text)
+    assert all(survival(fact, summary).outcome == "equivalent" for fact in numbers)
+    assert compared == len(numbers) == 600
 
 
 def test_check_of_a_long_text_against_itself_finds_all_of_it_f2() -> None:

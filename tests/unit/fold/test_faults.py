@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -9,6 +11,7 @@ from ledger.errors import LogUnavailable
 from ledger.fold import RulesVersionNotCarried, reject_unfoldable, step
 from ledger.state import Draft
 from schemas.decisions import CompactionGranted, CompactionRefused, RecordRejected
+from schemas.objects import with_own_id
 from schemas.records import (
     AnyRecord,
     IndexChecked,
@@ -88,6 +91,23 @@ def test_malformed_event_id_is_rejected() -> None:
     for name in ("", "x", "0" * 31, "G" * 32, "0" * 33):
         bad = msgspec.structs.replace(span(1, "n:40"), id=name)
         given(opened()).when(bad).then_decision(RecordRejected, reason="malformed_event_id")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"span": ""}, "empty_name:span"),
+        ({"turns": (-3, 1)}, "turns_out_of_order"),
+        ({"turns": (2, 1)}, "turns_out_of_order"),
+    ],
+)
+def test_record_that_says_nothing_sensible_is_rejected_once(change: dict[str, Any], reason: str) -> None:
+    """P4: what stands in the log happened, and it changes nothing; the scope stays as it is known."""
+    bad = with_own_id(msgspec.structs.replace(span(1, "n:40"), **change))
+    scenario = given(opened()).when(bad).then_decision(RecordRejected, reason=reason).then_alerts()
+    scenario.when(bad).then_no_decision()
+    scenario.when(span(1, "n:40")).then_no_decision()
+    assert scenario.fold.scope.unclear == ()
 
 
 def test_later_opening_changes_nothing() -> None:

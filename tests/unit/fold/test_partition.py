@@ -8,8 +8,10 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from consumers.carrier_index import ROWS, CarrierIndex, StoredRows
-from consumers.partition import Partition, stray_scope
+from consumers.carrier_index import CarrierIndex
+from consumers.folding import stray_scope
+from consumers.partition import Partition
+from consumers.stored_rows import ROWS, StoredRows
 from ledger import faults
 from ledger.adapters.memory_log import MemoryLog
 from ledger.errors import IndexDamaged, IntegrityError, LogDamaged, UnknownRecordType
@@ -55,13 +57,14 @@ async def test_unknown_type_stops_the_partition_before_the_record(tmp_path: Path
 
 
 async def test_rules_version_that_is_not_carried_stops_the_partition(tmp_path: Path) -> None:
-    """P2: a worker that does not carry a pinned version stops before the first record under it."""
+    """P2: a worker that does not carry a pinned version stops before the first record under it that has to be decided."""
     log = MemoryLog()
-    await log.append(EVENTS, entries([opened(), opened(scope="t2", session="t2", rules_version="r0")]))
+    pinned = opened(scope="t2", session="t2", rules_version="r0")
+    await log.append(EVENTS, entries([opened(), pinned, request("q1", "m1", 1, scope="t2", session="t2")]))
     with Folding(log, tmp_path) as folding:
         with pytest.raises(UnknownRecordType, match="r0"):
             await folding.partition.catch_up()
-        assert folding.progress() == (1, 0)
+        assert folding.progress() == (2, 0)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 from pathlib import Path
 
@@ -116,3 +117,76 @@ def test_refused_address_space_is_said_to_be_that(tmp_path: Path) -> None:
         assert has_no_traceback(ran)
         assert "was closed" not in ran.err
         assert ran.code == 0 or "ulimit" in ran.err or "out of memory" in ran.err, ran.err
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \r\n", b"\xef\xbb\xbf"], ids=["nothing", "blank", "mark"])
+def test_record_file_that_is_empty_is_inconclusive(cli: Cli, data: Path, tmp_path: Path, content: bytes) -> None:
+    """Contracts section 4: a named file that is empty is 3, whichever command reads it."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(content)
+    ran = cli("record", "--file", path, "--json")
+    assert (ran.code, ran.object["records"]) == (3, 0)
+    assert f"{path}: is empty" in ran.err
+    assert cli("rehearse", path).code == cli("gate", "--session", "s", "--claims", path).code == 3
+    assert not data.exists()
+
+
+def test_closed_standard_input_is_empty_and_no_fault_of_the_command(tmp_path: Path) -> None:
+    for command in (("record", "--file", "-"), ("check", "-", SAMPLE), ("gate", "--session", "s", "--claims", "-")):
+        ran = in_subprocess(*command, data=tmp_path, prepare=lambda: os.close(0))
+        assert ran.code == 3, ran.err
+        assert has_no_traceback(ran)
+
+
+def test_record_file_in_another_encoding_is_taken_in_no_part(cli: Cli, data: Path, tmp_path: Path) -> None:
+    """One line that happens to be readable in it would be half a history."""
+    nameless = b"\n".join(json.dumps({**json.loads(encode(one)), "id": None}).encode() for one in (OPENED, SPAN))
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(nameless.replace(b'"id": null, ', b"").decode().encode("utf-16"))
+    ran = cli("record", "--file", path, "--json")
+    assert (ran.code, ran.object["added"], len(ran.object["invalid"])) == (2, 0, 2)
+    assert not data.exists()
+
+
+def test_record_file_may_begin_with_a_byte_order_mark(cli: Cli, tmp_path: Path) -> None:
+    """It says how the bytes are text and is no part of the first line; anywhere else it is."""
+    mark = b"\xef\xbb\xbf"
+    path = lines(tmp_path / "r.jsonl", mark + encode(OPENED), encode(SPAN), mark + encode(SPAN))
+    ran = cli("record", "--file", path, "--json")
+    assert (ran.object["added"], [item["line"] for item in ran.object["invalid"]]) == (2, [3])
+    scenario = tmp_path / "scenario.jsonl"
+    scenario.write_bytes(mark + b'{"id":"a","events":[{"op":"status"}]}\n')
+    assert cli("rehearse", scenario).code == 0
+    claims = lines(tmp_path / "claims.jsonl", mark + b'{"text":"Use port 8443.","key":"s:1"}')
+    assert cli("gate", "--session", "s", "--claims", claims, "--json").object["claims"][0]["text"] == "Use port 8443."
+
+
+def test_record_file_says_what_became_of_the_rest(cli: Cli, tmp_path: Path) -> None:
+    """A message about one line does not say of others what did not happen."""
+    path = lines(tmp_path / "r.jsonl", encode(OPENED), encode(SPAN), b"{}")
+    assert "Of the rest: 2 appended, 0 on record already." in cli("record", "--file", path).err
+    again = cli("record", "--file", path)
+    assert again.code == 2
+    assert "Nothing was appended; the rest was on record already." in again.err
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"span": ""}, "span is empty"),
+        ({"session": ""}, "session is empty"),
+        ({"scope": ""}, "scope is empty"),
+        ({"turns": [-1, 1]}, "turns are [-1, 1]"),
+        ({"turns": [2, 1]}, "turns are [2, 1]"),
+        ({"scope": "s" * 2000}, "2000 key bytes"),
+    ],
+)
+def test_record_that_says_nothing_sensible_is_refused_by_line(
+    cli: Cli, tmp_path: Path, change: dict[str, object], told: str
+) -> None:
+    """The line, the field and what was expected; the others are appended."""
+    bad = json.dumps(json.loads(encode(SPAN)) | change).encode()
+    ran = cli("record", "--file", lines(tmp_path / "r.jsonl", encode(OPENED), bad, encode(SPAN)), "--json")
+    assert (ran.code, ran.object["added"]) == (2, 2)
+    assert [item["line"] for item in ran.object["invalid"]] == [2]
+    assert told in ran.object["invalid"][0]["reason"]

@@ -30,7 +30,7 @@ def _on_terminal(*arguments: object, data: Path, **env: str) -> str:
 
 def test_terminal_escapes_in_a_transcript_are_shown_and_not_obeyed(tmp_path: Path) -> None:
     """P10."""
-    out = _on_terminal("forgotten", with_rules(tmp_path / "t.jsonl", HOSTILE), "--limit", 0, data=tmp_path / "data")
+    out = _on_terminal("forgotten", with_rules(tmp_path / "t.jsonl", HOSTILE), "--limit", 0, "--all", data=tmp_path / "data")
     assert "\x1b]0;owned" not in out
     assert "\x1b[2J" not in out
     assert "\u202e" not in out

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from ledger.adapters.memory_log import MemoryLog
 from ledger.errors import IntegrityError, LogUnavailable, UsageError
 from ledger.following import all_entries
-from ledger.log import ALERTS, DECISIONS, EVENTS, TOPICS, Entry, NewEntry
+from ledger.log import ALERTS, DECISIONS, EVENTS, TOPICS, Entry, NewEntry, partition_of
+from ops.cli.screen import json_line
 from ops.log_copy import copy_log
+from ops.replay import replay, verify_replay
+from schemas.codec import encode
 from schemas.ids import Position
 from tests.support.cli import SAMPLE, Cli
+from tests.support.folding import entries, fold_all
+from tests.support.given import opened, span
 
 Contents = dict[str, dict[str, list[tuple[bytes, tuple[tuple[str, bytes], ...]]]]]
 
@@ -150,6 +157,37 @@ async def test_entry_that_is_out_of_place_stops_the_copy_and_is_named() -> None:
     await source.append(EVENTS, [NewEntry("scope-1", b"v")])
     with pytest.raises(IntegrityError, match=r"compaction\.events/\d@0"):
         await copy_log(source, MemoryLog(2))
+
+
+class PublishedPast(MemoryLog):
+    """A log in which somebody puts records where they do not belong, with a key of their choice."""
+
+    def stray(self, partition: int, key: str, value: bytes) -> None:
+        entries = self._entries[EVENTS][partition]
+        entries.append(Entry(Position(EVENTS, partition, len(entries)), key, value))
+
+
+async def test_misrouted_entries_are_left_out_when_asked_for_and_listed(tmp_path: Path) -> None:
+    """P1, P8: the source keeps them; the copy is whole without them, and so is what was decided. A second copy catches up."""
+    source, target = PublishedPast(4), MemoryLog(2)
+    away = (partition_of("s1", 4) + 1) % 4
+    for key in ("s1", "", "k" * 2000, "\udcff"):
+        source.stray(away, key, encode(span(1, "n:41")))
+    await source.append(EVENTS, entries([opened(), span(1, "n:40")]))
+    await fold_all(source, tmp_path / "source")
+    assert await source.end(DECISIONS, away) > 0
+    with pytest.raises(IntegrityError, match="past the ledger") as refused:
+        await copy_log(source, target)
+    assert "--leave-out-misrouted" in refused.value.hint
+    answer = await copy_log(source, target, leave_out_misrouted=True)
+    assert [each.position for each in answer.left_out] == [f"compaction.events/{away}@{at}" for at in range(4)]
+    assert {each.sha256 for each in answer.left_out} == {hashlib.sha256(encode(span(1, "n:41"))).hexdigest()}
+    assert (await verify_replay(target, None)).differences == []
+    assert (await replay(target)).records == 2
+    await source.append(EVENTS, entries([span(2, "n:7")]))
+    again = await copy_log(source, target, leave_out_misrouted=True)
+    assert ([each.copied for each in again.topics], len(again.left_out)) == ([1, 0, 0], 4)
+    assert json_line(again)
 
 
 def test_log_copy_of_a_transcript_folds_to_the_same_digest(cli: Cli, tmp_path: object) -> None:

@@ -1,0 +1,222 @@
+"""What the words around a statement say of its standing: in force, put off, taken back, done, proposed, asked.
+
+Nothing here decides what became of a fact (see `ledger.rules.settled`), and no outcome, decision or alert depends on it. The
+words are package data, `data/standing/*.toml`, one file a language; an underscore joins the words of a phrase and a star stands
+for any ending. Of a text in a language without a file the English words are looked for.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import lru_cache
+from importlib.resources import files
+
+from ledger.facts.detection import detect
+from ledger.facts.fold import SPACE, WORD, fold
+from ledger.facts.lexicon import ASK, LANGUAGES, MAY, MUST, NEG, PLEASE, VERB, Language
+from ledger.facts.toolout import SMALL_CHARS, marked_up
+
+KINDS = ("ever", "each", "only", "lasting", "now", "later", "left", "off", "done", "fix")
+"""Without end; for each of several; a limit, unless it tells of the past; in force after the moment; until something
+changes; put off; still to be done;
+taken back; done; the heads of proposals and of what is wrong.
+"""
+
+_RUNNING = frozenset({"ja", "ko", "zh"})
+"""Languages in which a word is looked for inside a run of signs: it has no edges, or endings grow on it."""
+
+
+def _load() -> dict[str, dict[str, str]]:
+    folder = files(__package__) / "data" / "standing"
+    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda entry: entry.name)
+    return {entry.name.removesuffix(".toml"): tomllib.loads(entry.read_text("utf-8")) for entry in entries}
+
+
+_WORDS = _load()
+
+
+def _alternatives(code: str, kind: str) -> str:
+    phrases = sorted(set(fold(_WORDS[code].get(kind, "")).split()), key=lambda phrase: (-len(phrase), phrase))
+    gap = r"\s*" if code in _RUNNING else r"\s+"
+    whole = "|".join(re.escape(phrase).replace("_", gap) for phrase in phrases if not phrase.endswith("*"))
+    begun = "".join("|" + re.escape(phrase[:-1]).replace("_", gap) for phrase in phrases if phrase.endswith("*"))
+    return whole if code in _RUNNING else f"(?<![{WORD}])(?:(?:{whole})(?![{WORD}]){begun})"
+
+
+@lru_cache(maxsize=256)
+def _pattern(code: str, kind: str) -> re.Pattern[str]:
+    return re.compile(_alternatives(code, kind), re.ASCII)
+
+
+@lru_cache(maxsize=64)
+def _head(code: str) -> re.Pattern[str]:
+    """`**Fix:** ...`, `## Recommendations`, `Next steps:`: words of proposals and of what is left, as a head."""
+    words = f"(?:{_alternatives(code, 'fix')}|{_alternatives(code, 'left')})"
+    return re.compile(
+        rf"^[ \t]*(?:#{{1,6}} [^\n]{{0,40}}?{words}|[-*\d.) \t]{{0,6}}{words}[^\n:\uff1a]{{0,30}}[:\uff1a])",
+        re.ASCII | re.MULTILINE,
+    )
+
+
+@lru_cache(maxsize=16)
+def _aside(code: str) -> re.Pattern[str] | None:
+    """Phrases with a word of standing that say nothing of the kind (`keep in mind`)."""
+    return _pattern(code, "aside") if "aside" in _WORDS[code] else None
+
+
+def language_of(text: str) -> Language:
+    """The language that a text is written in, English where it has no file of words."""
+    language = detect(fold(text), original=text)
+    return language if language.code in _WORDS else LANGUAGES["en"]
+
+
+def says(kind: str, passage: str, language: Language) -> bool:
+    """Is one of the words of this kind in a passage? Technical words are English in any language, so where words have no edges
+    these count too.
+    """
+    if kind not in _WORDS[language.code]:
+        return False
+    folded = fold(passage)
+    aside = _aside(language.code)
+    if aside is not None:
+        folded = aside.sub(" ", folded)
+    if _pattern(language.code, kind).search(folded):
+        return True
+    return language.code in _RUNNING and bool(_pattern("en", kind).search(folded))
+
+
+def proposes(section: str, at: int, language: Language) -> bool:
+    """Does a head such as `Fix:`, `Recommendations` or `Next steps:` stand over what is at an offset of a section of a report?
+    In a section with a heading of its own any does; else one in the same line, or before it at the head of a list.
+    """
+    folded, whole = fold(section), _HEAD.match(section) is not None
+    for code in dict.fromkeys((language.code, "en")):
+        for head in _head(code).finditer(folded):
+            line = folded.find("\n", head.end())
+            rest = folded[head.end() : line if line >= 0 else len(folded)].strip(" \t*_")
+            if whole or head.start() <= at < line or (head.start() <= at and (line < 0 or not rest)):
+                return True
+    return False
+
+
+_END = re.compile(r"[.!?]+[\"')\]*_`]*(?=\s|$)|[\u3002\uff01\uff1f\u061f\u0964]|\n", re.ASCII)
+
+
+def sentence_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """The bounds of the sentence or line that holds code points `[start, end)`."""
+    first = text.rfind("\n", 0, start) + 1
+    for mark in _END.finditer(text, first, start):
+        first = mark.end()
+    last = _END.search(text, max(start, end - 1))
+    return first, last.end() if last is not None else len(text)
+
+
+def tells_of_past(passage: str, language: Language) -> bool:
+    """Is the first verb of an English passage a past form, with nothing beside it that says what must or may be (`only the
+    firewall saved us`)?
+    """
+    if language.code != "en":
+        return False
+    words, tags = _WORD.findall(fold(passage)), language.tags.single
+    if any(tags.get(word, 0) & (MUST | MAY | PLEASE) for word in words):
+        return False
+    for word in words:
+        if tags.get(word, 0) & VERB:
+            return False
+        if word.endswith("ed") and any(tags.get(base, 0) & VERB for base in (word[:-1], word[:-2])):
+            return True
+    return False
+
+
+_EDGE = re.compile(r"[,;:()\u2014\uff0c\u3001\uff1b\u060c]", re.ASCII)
+
+ORDER_CHARS_MAX = 120
+"""In a sentence without stops a word further away says nothing of an order any more."""
+
+
+def clause_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """The bounds of the part between commas that holds code points `[start, end)`."""
+    first, last = sentence_at(text, start, end)
+    for mark in _EDGE.finditer(text, first, start):
+        first = mark.end()
+    mark_behind = _EDGE.search(text, end, last)
+    return first, mark_behind.start() if mark_behind is not None else last
+
+
+def order_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """The bounds of the sentence around an order, cut where a sentence has no end."""
+    first, last = sentence_at(text, start, end)
+    return max(first, start - ORDER_CHARS_MAX), min(last, end + ORDER_CHARS_MAX)
+
+
+_HEAD = re.compile(r"^(?:#{1,6} |-{3,}[ \t]*$|={3,}[ \t]*$|\*\*\d{1,3}[.)] )", re.ASCII | re.MULTILINE)
+
+
+_BLANK = re.compile(r"\n[ \t]*\n", re.ASCII)
+
+
+def section_at(text: str, start: int) -> tuple[int, int]:
+    """The bounds of the section that holds a code point: from its heading to the next one, or a paragraph without headings."""
+    edge = _HEAD if _HEAD.search(text) else _BLANK
+    first = 0
+    for head in edge.finditer(text, 0, start + 1):
+        first = head.start()
+    last = edge.search(text, start + 1)
+    return first, last.start() if last is not None else len(text)
+
+
+_QUESTION = re.compile(r"[?\uff1f\u061f](?=[\"')\]*_`\s,;]*$|,\s)", re.ASCII)
+_BRACKETS = re.compile(r"(?<=\s)\([^()]*\)?\W*$", re.ASCII)
+_WORD = re.compile(f"[{WORD}]+", re.ASCII)
+
+
+def puts_a_choice(text: str) -> bool:
+    """Does the last paragraph of a message ask something?"""
+    return bool(_ASKED.search(text, text.rstrip(SPACE).rfind("\n\n") + 1))
+
+
+_ASKED = re.compile(r"[?\uff1f\u061f](?=[\"')\]*_`]*(?:\s|$))", re.ASCII)
+
+
+def denies(passage: str, language: Language) -> bool:
+    """Does a passage begin with a word of negation (`not the whole log`)?"""
+    first = _WORD.search(fold(passage))
+    return first is not None and bool(language.tags.single.get(first[0], 0) & NEG)
+
+
+def asks(sentence: str, language: Language) -> bool:
+    """Does a sentence end as a question, or weigh something (`consider whether ...`)? A question in brackets is beside it."""
+    sentence = _BRACKETS.sub("", sentence)
+    if _QUESTION.search(sentence):
+        return True
+    tags = language.tags.single
+    return any(tags.get(word, 0) & ASK for word in _WORD.findall(fold(sentence)))
+
+
+def pasted(text: str) -> bool:
+    """A long text with code, lists or headings in a user's turn: a review, a plan or a log that was put there for the work at
+    hand, rather than words of the user.
+    """
+    return len(text) > SMALL_CHARS and (marked_up(text) or "```" in text or text.count("\n") >= PASTED_LINES_MIN)
+
+
+PASTED_LINES_MIN = 12
+
+_USER_SAID = re.compile(r"\bthe user said:\s*|\buser has answered your questions?:\s*", re.ASCII | re.IGNORECASE)
+
+
+def users_words(text: str) -> int | None:
+    """Where in a tool's answer the words begin with which the user refused or answered the call; None where there are none."""
+    found = _USER_SAID.search(text)
+    return found.end() if found is not None else None
+
+
+_REFUSED = re.compile(
+    r"doesn't want to proceed with this tool use|tool use was rejected|request interrupted by user", re.ASCII | re.IGNORECASE
+)
+
+
+def refused(text: str) -> bool:
+    """Does a tool's answer, or a note of the runtime, say that the user stopped the call?"""
+    return len(text) <= SMALL_CHARS * 4 and bool(_REFUSED.search(text))

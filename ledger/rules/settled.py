@@ -1,0 +1,337 @@
+"""Open or settled: is a loss worth reading first? A stated rule over what lies between a statement and the summary.
+
+It ranks and explains and changes nothing else: outcomes, totals, decisions and alerts do not depend on it. Evidence is the
+session's own: who said it, what was done and said next, what was taken back, what the summary holds in a shorter form.
+
+- Inverted: always open.
+- `superseded`: a later decision says the opposite, or the user took it back, gave another figure for it, or broke in
+  before anything came of it and said it anew.
+- The user's words. A standing wish, ban, limit or deadline, a choice, and what was put off, stays open. A request is settled as
+  `acted` once calls followed it and the work went on or was reported; a call that the user stopped leaves it open. A question,
+  and what was told along with it, is `answered` by the reply. What only the user can know (a figure with a unit or bound, an
+  address, a name) is open where it is stated as such. Of a pasted text only bans for good stay.
+- The agent's words are `passing`, but for choices and their reasons, deadlines, proposals in a closing report that nobody acted
+  on, what a later round's call needed again, and, where the summary holds next to nothing of a round, the report of what was
+  done. A choice put to the user is `answered` by the next turn.
+- A tool's words are `passing`, but for an address that is the whole answer, and a file that was written and not recorded since.
+- `held_shorter`: what would be open, but the summary or the kept text has every telling part of it. Of standing words only
+  orders that ban and restrict nothing, and these by their names and figures.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from schemas.facts import FactClass
+
+Reason = Literal["acted", "answered", "held_shorter", "passing", "superseded"]
+REASONS: tuple[Reason, ...] = ("acted", "answered", "held_shorter", "passing", "superseded")
+
+BLANK_SHARE = 10
+"""A summary that keeps less than one in ten of the facts that left tells nothing of the work as a whole."""
+
+SHARED_WORDS_MIN = 2
+
+
+TAKINGS_MAX = 500
+"""So many later sentences that take back or give figures are compared with a statement."""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """Why a loss is settled and by which span; no reason: it is open."""
+
+    reason: Reason | None = None
+    span: str | None = None
+
+
+OPEN = Verdict()
+HELD = Verdict("held_shorter")
+
+
+class Taking(msgspec.Struct, frozen=True):
+    """A sentence of a user that takes something back, or gives a figure: its content words and its numbers."""
+
+    words: frozenset[str]
+    figures: frozenset[str]
+    off: bool
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One span of a session as far as this rule looks at it."""
+
+    ordinal: int
+    span: str
+    role: str
+    call: bool = False
+    writes: str = ""
+    """Name of the file that the call writes, squashed."""
+    words: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    """Content words and names of what it writes."""
+    records: bool = False
+    """The call records the work for good (a commit)."""
+    refused: bool = False
+    takings: tuple[Taking, ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Does it say anything of what became of a statement? Most of what tools answer does not."""
+        return self.role in {"user", "assistant"} or self.call or self.refused or bool(self.takings)
+
+
+class Telling(msgspec.Struct, frozen=True, kw_only=True):
+    """A lost fact with what the words around it say. `until` is the ordinal of the last span that its round took along.
+
+    What does not matter for its speaker is not filled in.
+    """
+
+    ordinal: int
+    until: int
+    role: str
+    cls: FactClass
+    kind: str
+    outcome: str
+    reversed_by: str
+    own: bool
+    """Its value tells by itself and stands in no file: a figure with a unit or bound, a date, an address, a ticket."""
+    blank: bool
+    """Its round's summary keeps next to nothing."""
+    needed_again: bool = False
+    """A later call of another round uses this name, which stands in no file."""
+    used_by: str = ""
+    """The call of the same round that uses this name of a file, or writes the name into one."""
+    whole: bool = False
+    """The fact is the whole text."""
+    written: bool = False
+    """It is the name of a file in the call that writes it."""
+
+    marks: frozenset[str] = frozenset()
+    """Marks (`ledger.facts.model`) of all facts of its sentence."""
+    ban: bool = False
+    """A negated order, or a member of an order that denies something."""
+    plain: bool = False
+    """An order that bans and restricts nothing: that its names, figures and most words stayed says that it did."""
+    ever: bool = False
+    """The words say for how long: always, never, from now on."""
+    limit: bool = False
+    """The sentence has a figure with a bound, or a rate."""
+    every: bool = False
+    """An order for each of several."""
+    lasting: bool = False
+    now: bool = False
+    """In force until something changes."""
+    later: bool = False
+    asks: bool = False
+    pasted: bool = False
+
+    done: bool = False
+    faulty: bool = False
+    chooses: bool = False
+    """The message as a whole puts a choice to the user."""
+    proposed: bool = False
+    files: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    """Files and other names in the section of a proposal, squashed."""
+
+    words: frozenset[str] = frozenset()
+    figures: frozenset[str] = frozenset()
+    """Of its sentence."""
+
+
+class _Turn(msgspec.Struct, frozen=True):
+    """What followed a statement up to the user's next words or to the end of its round; words in a row are one turn."""
+
+    call: str = ""
+    reply: str = ""
+    next: str = ""
+    """The user's next span."""
+    over: bool = False
+    """The user went on, or the agent's last word stands behind its last call."""
+    stopped: bool = False
+    """The user stopped the first thing that the agent set out to do."""
+
+
+def _ordinal(step: Step) -> int:
+    return step.ordinal
+
+
+def _first_of(row: tuple[int, str, Taking]) -> int:
+    return row[0]
+
+
+class Course:
+    """The spans of one session in order."""
+
+    def __init__(self, steps: Iterable[Step]) -> None:
+        self._steps: Sequence[Step] = sorted(steps, key=lambda step: step.ordinal)
+        self._ordinals = [step.ordinal for step in self._steps]
+        self._users = [step for step in self._steps if step.role == "user"]
+        self._records = [step for step in self._steps if step.records]
+        self._takings = [(step.ordinal, step.span, taking) for step in self._steps for taking in step.takings]
+
+    def turn(self, ordinal: int, until: int) -> _Turn:
+        """What followed the span up to the user's next words, and up to `until`."""
+        call, reply, calls, stopped, closed = "", "", 0, False, False
+        for step in self._after(ordinal, until):
+            stopped = stopped or (step.refused and calls <= 1)
+            if step.role == "user" and (call or reply or stopped):
+                return _Turn(call, reply, step.span, True, stopped)
+            if step.call:
+                call, calls, closed = call or step.span, calls + 1, False
+            elif step.role == "assistant":
+                reply, closed = step.span, True
+        return _Turn(call, reply, "", closed, stopped)
+
+    def closing(self, ordinal: int, until: int) -> bool:
+        """Does the agent do nothing more after this span before the user speaks or the round ends?"""
+        for step in self._after(ordinal, until):
+            if step.role == "user":
+                return True
+            if step.call or step.role == "assistant":
+                return False
+        return True
+
+    def next_user(self, ordinal: int, until: int) -> str:
+        """The user's next span of the round, or the empty string."""
+        return self._first(self._users, ordinal, until)
+
+    def carried_out(self, told: Telling) -> str:
+        """The first later span of the round that writes a file of the proposal's section, and into it half of the names of
+        the section or most of the words of the statement.
+        """
+        for step in self._after(told.ordinal, told.until):
+            if not step.writes or (told.files and step.writes not in told.files):
+                continue
+            named = len(told.names & step.names) * 2 >= max(1, len(told.names))
+            if named or len(told.words & step.words) * 3 >= max(1, len(told.words)) * 2:
+                return step.span
+        return ""
+
+    def recorded(self, ordinal: int, until: int) -> str:
+        """The first later span of the round that records the work for good, or the empty string."""
+        return self._first(self._records, ordinal, until)
+
+    @staticmethod
+    def _first(steps: Sequence[Step], ordinal: int, until: int) -> str:
+        at = bisect_right(steps, ordinal, key=_ordinal)
+        return steps[at].span if at < len(steps) and steps[at].ordinal <= until else ""
+
+    def taken_back(self, told: Telling) -> str:
+        """The user's later span that takes the statement back or gives another figure for it, or the empty string."""
+        at = bisect_right(self._takings, told.ordinal, key=_first_of)
+        for _, span, taking in self._takings[at : at + TAKINGS_MAX]:
+            shared = len(told.words & taking.words)
+            if shared < SHARED_WORDS_MIN:
+                continue
+            if taking.off and shared * 5 >= len(taking.words) * 2:
+                return span
+            other = bool(told.figures) and bool(taking.figures) and told.figures.isdisjoint(taking.figures)
+            if other and shared * 4 >= max(len(taking.words), len(told.words)) * 3:
+                return span
+        return ""
+
+    def _after(self, ordinal: int, until: int) -> Iterable[Step]:
+        for at in range(bisect_right(self._ordinals, ordinal), len(self._steps)):
+            step = self._steps[at]
+            if step.ordinal > until:
+                return
+            yield step
+
+
+class Held(Protocol):
+    """Says whether what stayed has the statement in a shorter form; asked only where it matters."""
+
+    def __call__(self, *, named: bool = False) -> bool:
+        """With `named` only where names or figures tell it."""
+        ...
+
+
+def settle(told: Telling, course: Course, held: Held) -> Verdict:
+    """The verdict on one loss."""
+    if told.outcome == "inverted":
+        return OPEN
+    if told.reversed_by:
+        return Verdict("superseded", told.reversed_by)
+    if told.role == "tool":
+        return _tools(told, course, held)
+    if told.role == "user":
+        later = course.taken_back(told)
+        return Verdict("superseded", later) if later else _users(told, course, held)
+    verdict = _agents(told, course, held)
+    later = course.taken_back(told) if verdict == OPEN else ""
+    return Verdict("superseded", later) if later else verdict
+
+
+def _unless_held(held: Held) -> Verdict:
+    return HELD if held() else OPEN
+
+
+def _users(told: Telling, course: Course, held: Held) -> Verdict:
+    if _stands(told):
+        stayed = held() if told.cls == "identifier" else told.plain and held(named=True)
+        return HELD if stayed else OPEN
+    turn = course.turn(told.ordinal, told.until)
+    request = "%imp" in told.marks
+    if turn.stopped and turn.next and not turn.call:
+        return Verdict("superseded", turn.next)
+    if turn.stopped and request:
+        return _unless_held(held)
+    if told.used_by:
+        return Verdict("acted", told.used_by)
+    if told.own and not (told.asks or request or told.pasted):
+        return _unless_held(held)
+    if turn.call and turn.over and (request or not told.asks):
+        return Verdict("acted", turn.call)
+    if turn.reply:
+        return Verdict("answered", turn.reply)
+    return _unless_held(held)
+
+
+def _stands(told: Telling) -> bool:
+    """Is it a user's standing wish, ban, limit or deadline, or something put off? A symbol says nothing without its order."""
+    if told.cls == "identifier" and not told.own:
+        return False
+    if told.pasted:
+        return told.ban and "%rule" in told.marks and told.ever
+    if told.asks:
+        return told.ban or (told.ever and "%imp" in told.marks)
+    orders = not told.marks.isdisjoint({"%imp", "%rule", "%todo"})
+    says = told.every or told.ever or told.lasting or (told.now and told.cls != "prohibition") or (told.later and orders)
+    chosen = told.kind in _CHOICES and "%imp" not in told.marks
+    return told.ban or told.limit or says or chosen
+
+
+_CHOICES = frozenset({"decided", "rejected"})
+_DETAILS = frozenset({"identifier", "numeric"})
+"""Of a report only its statements are read; the names and figures in them say nothing alone."""
+
+
+def _agents(told: Telling, course: Course, held: Held) -> Verdict:
+    if told.needed_again:
+        return _unless_held(held)
+    if told.kind and not told.faulty and not told.done:
+        return _unless_held(held)
+    if told.cls == "commitment" and told.lasting:
+        return _unless_held(held)
+    answer = course.next_user(told.ordinal, told.until) if told.chooses else ""
+    if answer:
+        return Verdict("answered", answer)
+    if told.proposed and told.cls not in _DETAILS and course.closing(told.ordinal, told.until):
+        done = course.carried_out(told)
+        return Verdict("acted", done) if done else _unless_held(held)
+    if told.blank and told.done and told.cls not in _DETAILS and course.closing(told.ordinal, told.until):
+        return _unless_held(held)
+    return Verdict("passing")
+
+
+def _tools(told: Telling, course: Course, held: Held) -> Verdict:
+    if told.needed_again or (told.whole and told.own):
+        return _unless_held(held)
+    if told.written:
+        recorded = "" if told.blank else course.recorded(told.ordinal, told.until)
+        return Verdict("acted", recorded) if recorded else _unless_held(held)
+    return Verdict("passing")
