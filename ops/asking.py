@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol, TypeVar
 
-import msgspec
-
 from ledger.errors import LogUnavailable
 from ops.queries import recall as facts
 from ops.queries.alerts import AlertAnswer, stream
@@ -18,6 +16,7 @@ from ops.queries.forgotten import ForgottenAnswer, forgotten
 from ops.queries.overview import SessionAnswer, StatusAnswer, sessions, status
 from ops.queries.recall import ExplainAnswer, RecallAnswer
 from ops.queries.seed_method import forgotten_by_seed
+from ops.queries.wanted import Wanted
 from ops.session_names import guesses
 from ops.store import Found, Notice, Reading, Store, open_store
 from ops.wiring import is_shared
@@ -26,15 +25,6 @@ Opened = Callable[[Store], Awaitable[int]]
 """Brings a store up to date; returns the records that it still lacks."""
 
 T = TypeVar("T")
-
-
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What `forgotten` is asked for: see `ops.queries.forgotten.forgotten`."""
-
-    round: int | None = None
-    classes: frozenset[str] = frozenset()
-    limit: int = 20
-    method: str = "ours"
 
 
 class Asked(Protocol):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from ledger.facts import lexicon as lx
 from ledger.facts.fold import WORD
 from ledger.facts.lexicon import Language
+from ledger.facts.pieces import Entry, Piece
 
 STARTS = 1
 """The word begins a phrase."""
@@ -45,26 +45,6 @@ OPERATORS = (
 
 KNOWN_MAX = 20_000
 """Words of one language whose analysis is kept; then the memory starts anew. It changes nothing but speed."""
-
-
-class Piece(NamedTuple):
-    """A word, or a part of a compound, `offset` signs behind its beginning. `first_tags` and `first_keys` are those that it has
-    before its own operators are taken into account, for phrases are told by them.
-    """
-
-    offset: int
-    word: str
-    tags: int
-    keys: tuple[str, ...]
-    first_tags: int
-    first_keys: tuple[str, ...]
-
-
-class Entry(NamedTuple):
-    """The pieces of a word, none for a punctuation mark, and in which respects its sentence is to be looked at again."""
-
-    looks: int
-    pieces: tuple[Piece, ...]
 
 
 _WORD_CHAR = re.compile(f"[{WORD}]", re.ASCII)

@@ -11,13 +11,11 @@ import re
 import tomllib
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ledger.facts.fold import fold
+from ledger.facts.pieces import Entry
 from ledger.facts.stems import Stemmer, longest_first
-
-if TYPE_CHECKING:
-    from ledger.facts.known import Entry
 
 NEG = 1 << 0
 EXC = 1 << 1

@@ -8,8 +8,9 @@ import msgspec
 
 from ledger.facts import lexicon as lx
 from ledger.facts.fold import WORD
-from ledger.facts.known import EVERY_LOOK, OPERATORS, Piece, bound_rows, learn, operated, seconds
+from ledger.facts.known import EVERY_LOOK, OPERATORS, bound_rows, learn, operated, seconds
 from ledger.facts.lexicon import Language
+from ledger.facts.pieces import Piece
 
 BOUND = lx.BOUND
 

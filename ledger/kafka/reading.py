@@ -125,7 +125,7 @@ class KafkaReader:
         self._ends: dict[tuple[str, int], int] = {}
         self.bytes_read: Counter[str] = Counter()
         """Bytes of records that fetches brought, as they are stored, by topic."""
-        self._watch = Watch(self)
+        self._watch: Watch[_Fetch] = Watch(self)
 
     async def read(self, topic: str, partition: int, offset: int, max_entries: int, max_bytes: int) -> list[Entry]:
         """Entries from `offset` on, at least one if there is one. Raises `LogDamaged`, `LogUnavailable`, `LogClosed`."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import Generic, Protocol, TypeVar
 
 from aiokafka.errors import KafkaError
 
 from ledger.errors import LogClosed
 from ledger.kafka.connection import OFFSET_OUT_OF_RANGE, Again
+from ledger.kafka.protocol import Fetched, Wanted
 
-if TYPE_CHECKING:
-    from ledger.kafka.reading import KafkaReader
+F = TypeVar("F")
+"""What a fetch brought."""
 
 WAIT_FETCH_BYTES = 64 << 10
 WAIT_MS = 500
@@ -33,10 +34,38 @@ class _Waiter:
         self.arrived: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
 
-class Watch:
+class Fetches(Protocol[F]):
+    """Fetches of one client, as far as somebody who waits uses them; `ledger.kafka.reading` has them."""
+
+    def leader(self, topic: str, partition: int) -> int:
+        """The node to ask. Raises `Again`."""
+        ...
+
+    def wanted(self, topic: str, partition: int, offset: int, size: int) -> Wanted:
+        """A part of a fetch."""
+        ...
+
+    async def fetch_waiting(self, node: int, wanted: list[Wanted], lane: int, wait_ms: int) -> list[tuple[str, Fetched]]:
+        """A fetch that a broker answers once one of the partitions has a record, or after `wait_ms`. One attempt."""
+        ...
+
+    async def took(self, topic: str, answer: Fetched, offset: int) -> F | None:
+        """Check an answer; what it brought, or None where no whole batch came."""
+        ...
+
+    def offer(self, fetch: F) -> None:
+        """Keep what came while waiting."""
+        ...
+
+    async def end(self, topic: str, partition: int) -> int:
+        """The offset that the next entry takes."""
+        ...
+
+
+class Watch(Generic[F]):
     """Waits for records of many partitions with few requests: each fetch that waits stands for all who came since the last."""
 
-    def __init__(self, reader: KafkaReader) -> None:
+    def __init__(self, reader: Fetches[F]) -> None:
         self._reader = reader
         self._new: list[_Waiter] = []
         self._free = list(range(1, 1 + WAIT_LANES))

@@ -19,8 +19,8 @@ from ops.cli.words import WAITS, command
 from schemas.facts import FACT_CLASSES
 
 if TYPE_CHECKING:
-    from ops.asking import Wanted
     from ops.queries.forgotten import ForgottenAnswer
+    from ops.queries.wanted import Wanted
     from ops.store import Found, Reading
 
 METHODS = ("ours", "seed")
@@ -56,7 +56,7 @@ def forgotten(
         one_of(cls, CLASSES, "--class")
     if Path(target[0]).is_dir():
         raise UsageError(f"{target[0]}: is a folder", hint="Name one transcript, or: cledger ingest FOLDER")
-    from ops.asking import Wanted
+    from ops.queries.wanted import Wanted
 
     wanted = Wanted(round=round_, classes=frozenset(classes or ()), limit=limit, method=method)
     if _is_path(target[0]):

@@ -29,7 +29,8 @@ from ledger.errors import LedgerError
 from ledger.refusals import Refused
 from ledger.scope import Scope, made
 from ops import open_ledger
-from ops.asking import Asked, Wanted, asked
+from ops.asking import Asked, asked
+from ops.queries.wanted import Wanted
 from ops.store import Store
 from ops.wiring import is_shared
 from schemas.records import CompactionObserved, SpanRange
