@@ -55,6 +55,9 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
     first: dict[str, str]
     """Rule, kind, subject, fingerprint and runbook entry of the most severe one."""
 
+    published_ms: int | None = None
+    """When the first of them was published, in milliseconds since the epoch; None where the log gives no time."""
+
 
 class Sink(Protocol):
     """Where notifications go."""
@@ -68,12 +71,12 @@ class Gathering:
     """Turns a stream of alerts into one notification for each cause."""
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[tuple[str, str], tuple[float, list[AnyAlert]]] = OrderedDict()
+        self._waiting: OrderedDict[tuple[str, str], tuple[float, int | None, list[AnyAlert]]] = OrderedDict()
         self._seen: OrderedDict[str, int] = OrderedDict()
         self.repeated = 0
         """Copies that were passed over."""
 
-    def take(self, alert: AnyAlert, now_s: float) -> bool:
+    def take(self, alert: AnyAlert, now_s: float, published_ms: int | None = None) -> bool:
         """Add an alert, unless its scope's numbers have passed it. False for a copy."""
         if alert.output_seq <= self._seen.get(alert.scope, 0):
             self.repeated += 1
@@ -82,22 +85,22 @@ class Gathering:
         self._seen.move_to_end(alert.scope)
         if len(self._seen) > SEEN_MAX:
             self._seen.popitem(last=False)
-        self._waiting.setdefault((alert.scope, alert.group), (now_s, []))[1].append(alert)
+        self._waiting.setdefault((alert.scope, alert.group), (now_s, published_ms, []))[2].append(alert)
         return True
 
     def due(self, now_s: float) -> list[Notification]:
         """What has waited long enough, or must go because too much waits, oldest first."""
         found = []
         while self._waiting:
-            key, (since_s, alerts) = next(iter(self._waiting.items()))
+            key, (since_s, published_ms, alerts) = next(iter(self._waiting.items()))
             if now_s - since_s < GATHER_S and len(self._waiting) <= GROUPS_MAX:
                 break
             del self._waiting[key]
-            found.append(notification_of(alerts))
+            found.append(notification_of(alerts, published_ms))
         return found
 
 
-def notification_of(alerts: Sequence[AnyAlert]) -> Notification:
+def notification_of(alerts: Sequence[AnyAlert], published_ms: int | None = None) -> Notification:
     """One message for alerts of one cause. There is at least one."""
     raised = [alert for alert in alerts if isinstance(alert, AlertRaised)]
     first = min(raised or alerts, key=lambda alert: (SEVERITIES.index(alert.severity), alert.output_seq))
@@ -115,6 +118,7 @@ def notification_of(alerts: Sequence[AnyAlert]) -> Notification:
             "fingerprint": first.fingerprint,
             "runbook": first.runbook,
         },
+        published_ms=published_ms,
     )
 
 
@@ -168,7 +172,7 @@ class Agents:
         self.failed = 0
         self.unreadable = 0
 
-    def take(self, value: bytes, now_s: float) -> None:
+    def take(self, value: bytes, now_s: float, published_ms: int | None = None) -> None:
         """One entry of the topic of alerts."""
         try:
             alert = decode_alert(value)
@@ -176,7 +180,7 @@ class Agents:
             self.unreadable += 1
             _log.warning("an entry of %s is no alert that this release knows: %s", ALERTS, error)
             return
-        if self.gathering.take(alert, now_s):
+        if self.gathering.take(alert, now_s, published_ms):
             self.feed.publish(value)
 
     async def tell(self, now_s: float) -> None:
@@ -219,8 +223,9 @@ def app_of(
     @app.agent(topic, name="notifications")
     async def notifications(stream: faust.StreamT[bytes]) -> None:
         """Each alert, to the feed and to the gathering."""
-        async for value in stream:
-            agents.take(value, loop.time())
+        async for event in stream.events():
+            stamp_s = event.message.timestamp
+            agents.take(event.value, loop.time(), None if stamp_s is None else round(stamp_s * 1000))
 
     @app.timer(interval=GATHER_S / 4)  # type: ignore[untyped-decorator]
     async def tell() -> None:

@@ -3,7 +3,8 @@
 A decision reads the state of its own scope only. So while the fold is busy with others, a request is decided on the side, on
 what its own scope's records give: those that are folded, and those that wait before it. The bytes are the ones that the fold
 says when it gets there, where it finds them on record. Nothing is stored here; where anything is out of the ordinary the
-request waits its turn.
+request waits its turn: behind an offset that is missing or a record of an unknown type, which the fold stops before, and in the
+scope that speaks of what does not belong here, for records of any key change that.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from functools import partial
 
 from consumers.carrier_index import CarrierIndex, Output
 from consumers.enforcement import decisions_of, is_light, is_request, is_round
-from consumers.folding import record_of
+from consumers.folding import record_of, stray_scope
 from consumers.publishing import Publisher
 from consumers.work import work_ms
 from ledger.errors import LedgerError
 from ledger.fold import RulesVersionNotCarried, step
 from ledger.log import Entry
 from ledger.state import Draft, R, Rows, Table
+from schemas.codec import is_known_type
 
 WAIT_MS_WORTH = 3.0
 """A request that will be reached within this estimate is left to the fold: deciding it twice costs about as much."""
@@ -51,6 +53,10 @@ class AnswersAhead:
         """`waiting` are the entries behind the batch under way, oldest first."""
         self._publisher, self._waiting = publisher, waiting
         self._side = SideFold(index)
+        identity = index.file.identity
+        self._stray = stray_scope(identity.partition or 0, identity.partitions)
+        self._batch: list[Entry] = []
+        self._sure_until = 0
         self._begins = 0
         self._within: dict[str, list[Entry]] | None = None
         self._long = False
@@ -65,6 +71,7 @@ class AnswersAhead:
     def begin(self, batch: list[Entry]) -> None:
         """A batch is being folded from now on; what waits behind it may be answered."""
         self._begins, self._within = batch[0].position.offset, {}
+        self._batch, self._sure_until = batch, self._begins
         for entry in batch:
             self._within.setdefault(entry.key, []).append(entry)
         self._began_s, self._estimate_ms = time.monotonic(), work_ms(batch)
@@ -108,18 +115,34 @@ class AnswersAhead:
         """Entries of the request's scope that the side has not seen, in the batch, and behind it up to the request. None where
         it had better wait.
         """
-        if self._within is None:
+        if self._within is None or request.key == self._stray:
             return None
         first = self._side.offset_next(request.key)
         within = [entry for entry in self._within.get(request.key, ()) if entry.position.offset >= first]
         before = list(itertools.takewhile(lambda entry: entry.position.offset < request.position.offset, self._waiting))
         behind = [entry for entry in before if entry.key == request.key and entry.position.offset >= first]
         own = [*within, *behind]
+        if not self._is_reached(before, request):
+            return None
         if len(own) > OWN_ENTRIES_MAX or any(is_round(entry.value) for entry in own):
             return None
         if sum(len(entry.value) for entry in own) > OWN_BYTES_MAX or not (self._long or work_ms(before) >= WAIT_MS_WORTH):
             return None
         return within, [*behind, request]
+
+    def _is_reached(self, before: list[Entry], request: Entry) -> bool:
+        """Will the fold come to the request? It stops before an offset that is missing, and before a type that it does not
+        know. `before` are the entries between the batch and the request. What was looked at is not looked at again.
+        """
+        batch = self._batch if self._sure_until <= self._batch[-1].position.offset else ()
+        for entry in itertools.chain(batch, before, (request,)):
+            offset = entry.position.offset
+            if offset < self._sure_until:
+                continue
+            if offset > self._sure_until or not is_known_type(entry.value):
+                return False
+            self._sure_until = offset + 1
+        return True
 
     async def _answer(self, within: list[Entry], behind: list[Entry]) -> None:
         work = partial(self._side.decisions, self._begins, within, behind, self._publisher.sent)

@@ -11,12 +11,13 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import lmdb
 import msgspec
 
 from consumers.due import PendingGrant, Timer
+from consumers.on_record import HASH_BYTES, OnRecord, Published
 from consumers.stored_rows import PIECES, ROWS, TOUCHES, StoredRows, rows_of
 from consumers.stored_values import StoredValues
 from ledger.errors import IndexDamaged, IntegrityError
@@ -30,14 +31,13 @@ from ledger.state import TIMERS as TIMER_GROUP
 from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from schemas.ids import digest
 
-FORMAT = 4
+FORMAT = 5
 """Version of the row shapes and places. Another one in a file means: rebuild, for rows are a cache of the log."""
 
-HASH_BYTES = 16
 PROGRESS, HASHES, LOCATORS = "progress", "hashes", "locators"
 SCOPES, SCOPE_NAMES, OUTBOX, PUBLISHED, REPEATS = "scopes", "scope_names", "outbox", "published", "repeats"
 TIMERS, GRANTS = "timers", "grants"
-_FOLLOWED = b"followed:"
+_FOLLOWED, _CONDEMNED = b"followed:", b"condemned"
 _OFFSET, _CHAIN, _OUTBOX_NEXT, _DUPLICATES = b"offset_next", b"chain", b"outbox_next", b"duplicates"
 _OUTPUTS = {DECISIONS: b"decisions_next", ALERTS: b"alerts_next"}
 
@@ -71,10 +71,6 @@ class Output(msgspec.Struct, frozen=True, array_like=True):
     value: bytes
     status: str = ""
     """Of a decision that is said again: what had become of its request by then."""
-
-
-Published = tuple[str, int, str, bytes]
-"""An output that stands in a log topic: topic, offset, id, value."""
 
 
 def entry_hash(key: str, value: bytes) -> bytes:
@@ -128,25 +124,24 @@ class Batch:
     def emit(self, output: Output, *, repeat: bool = False) -> int | None:
         """Put an output into the outbox unless the log topics hold it already. Its number there, or None.
 
-        Each output is published once, and once more for each repeated request. Raises `IntegrityError` if other bytes are on
-        record under its id.
+        Each output is published once, and once more for each repeated request: what was sent twice for one answers no later
+        one. Raises `IntegrityError` if other bytes are on record under its id.
         """
         id_key = bytes.fromhex(output.id)
         repeats = _number(self._txn.get(id_key, db=self._db(REPEATS)))
         if repeat:
             repeats += 1
             self._txn.put(id_key, repeats.to_bytes(8, "big"), db=self._db(REPEATS))
-        on_record = self._txn.get(id_key, db=self._db(PUBLISHED))
-        copies = 0
-        if on_record is not None:
-            mark, copies = bytes(on_record[:HASH_BYTES]), _number(on_record[HASH_BYTES:])
-            if mark != digest(output.value, size=HASH_BYTES):
+        raw = self._txn.get(id_key, db=self._db(PUBLISHED))
+        if raw is not None:
+            on_record = OnRecord.of(bytes(raw))
+            if on_record.mark != digest(output.value, size=HASH_BYTES):
                 raise IntegrityError(
                     f"{output.topic}: {output.id} is on record with other bytes than the fold of the events gives",
                     hint="Somebody edited the log, or two releases with one rules version differ. Run: cledger replay --verify",
                 )
-        if copies >= 1 + repeats:
-            return None
+            if on_record.answered >= 1 + repeats:
+                return None
         number = _number(self._txn.get(_OUTBOX_NEXT, db=self._db(PROGRESS)))
         outbox_of(self._index.file).put(self._txn, number.to_bytes(8, "big"), _encode_row(output))
         self._txn.put(_OUTBOX_NEXT, (number + 1).to_bytes(8, "big"), db=self._db(PROGRESS))
@@ -289,6 +284,10 @@ class Snapshot:
         return _number(self._txn.get(_OUTPUTS[topic], db=self._db(PROGRESS)))
 
 
+class IndexCondemned(IndexDamaged):
+    """What was folded turned out to be wrong, and what was copied from it may be as well: only the log gives it anew."""
+
+
 class CarrierIndex:
     """The index of one partition of one log. Transactions begin and end in one thread."""
 
@@ -307,7 +306,19 @@ class CarrierIndex:
                 f"{directory}: a release that does not carry rules version {owed[0]!r} took what was on record of it",
                 hint=f"What was due then is known by folding alone. To do: {KIND.remedy}.",
             )
+        with self.file.read() as txn:
+            condemned = txn.get(_CONDEMNED, db=self.file.database(PROGRESS))
+            why = bytes(condemned).decode("utf-8", "replace") if condemned is not None else ""
+        if why:
+            self.file.close()
+            raise IndexCondemned(f"{directory}: {why}", hint=f"To do: {KIND.remedy}.")
         self._ordinals: dict[str, int] = {}
+
+    def condemn(self, why: str) -> NoReturn:
+        """Raises `IndexCondemned`, as whoever opens the index from now on does."""
+        with self.file.write() as txn:
+            txn.put(_CONDEMNED, why.encode(), db=self.file.database(PROGRESS))
+        raise IndexCondemned(f"{self.directory}: {why}", hint=f"To do: {KIND.remedy}.")
 
     def _followed(self) -> list[str]:
         """Rules versions of which a build that does not carry them took outputs from the record."""
@@ -385,9 +396,12 @@ class CarrierIndex:
                 for key, value in cursor:
                     output = decode(outbox.read(txn, bytes(key), value))
                     id_key = bytes.fromhex(output.id)
-                    on_record = txn.get(id_key, db=self.file.database(PUBLISHED))
+                    raw = txn.get(id_key, db=self.file.database(PUBLISHED))
+                    if raw is None:
+                        continue
+                    on_record = OnRecord.of(bytes(raw))
                     repeats = _number(txn.get(id_key, db=self.file.database(REPEATS)))
-                    if on_record is not None and _number(on_record[HASH_BYTES:]) >= 1 + repeats:
+                    if on_record.answered >= 1 + repeats:
                         finished.append(bytes(key))
             for name in finished:
                 outbox.delete(txn, name)
@@ -403,31 +417,33 @@ class CarrierIndex:
 
 
 def _note_published(txn: lmdb.Transaction[Any], file: LmdbFile, outputs: list[Published], done: list[int]) -> None:
-    for topic, offset, id_, value in outputs:
-        _note_on_record(txn, file, topic, offset, id_, value)
+    for number, output in enumerate(outputs, 1):
+        _note_on_record(txn, file, output)
+        if not number % TOUCHES:
+            file.give_back_pages()
     outbox = outbox_of(file)
     for number in done:
         outbox.delete(txn, number.to_bytes(8, "big"))
 
 
-def _note_on_record(txn: lmdb.Transaction[Any], file: LmdbFile, topic: str, offset: int, id_: str, value: bytes) -> None:
-    """Count one copy of an output, unless this offset was counted before."""
+def _note_on_record(txn: lmdb.Transaction[Any], file: LmdbFile, output: Published) -> None:
+    """Take in one copy of an output, unless this offset was taken in before."""
     progress, published = file.database(PROGRESS), file.database(PUBLISHED)
-    expected = _number(txn.get(_OUTPUTS[topic], db=progress))
-    if offset != expected:
+    expected = _number(txn.get(_OUTPUTS[output.topic], db=progress))
+    if output.offset != expected:
         return
-    txn.put(_OUTPUTS[topic], (offset + 1).to_bytes(8, "big"), db=progress)
-    id_key, mark = bytes.fromhex(id_), digest(value, size=HASH_BYTES)
-    known = txn.get(id_key, db=published)
-    copies = 1
-    if known is not None:
-        if bytes(known[:HASH_BYTES]) != mark:
-            raise IntegrityError(
-                f"{topic}@{offset}: {id_} is on record twice with different bytes",
-                hint="Run: cledger replay --verify",
-            )
-        copies = _number(known[HASH_BYTES:]) + 1
-    txn.put(id_key, mark + copies.to_bytes(8, "big"), db=published)
+    txn.put(_OUTPUTS[output.topic], (output.offset + 1).to_bytes(8, "big"), db=progress)
+    id_key, mark = bytes.fromhex(output.id), digest(output.value, size=HASH_BYTES)
+    raw = txn.get(id_key, db=published)
+    known = OnRecord.of(bytes(raw)) if raw is not None else OnRecord(mark, 0, ())
+    if known.mark != mark:
+        raise IntegrityError(
+            f"{output.topic}@{output.offset}: {output.id} is on record twice with different bytes",
+            hint="Run: cledger replay --verify",
+        )
+    after = known.with_copy(output.source_offset)
+    if after is not known:
+        txn.put(id_key, after.stored(), db=published)
 
 
 def read_progress(txn: lmdb.Transaction[Any], progress: lmdb._Database) -> tuple[int, bytes]:

@@ -16,8 +16,9 @@ from functools import lru_cache
 import msgspec
 
 from consumers.boundary_alerts import alerts_of, dead_letter_of
-from consumers.carrier_index import Batch, CarrierIndex, Output, Published, entry_hash
+from consumers.carrier_index import Batch, CarrierIndex, Output, entry_hash
 from consumers.enforcement import decisions_of
+from consumers.on_record import Published
 from consumers.publishing import PUBLISH_BYTES, PUBLISH_ENTRIES, Numbered
 from consumers.recorded_outputs import RecordedOutputs
 from ledger.errors import IndexDamaged, IntegrityError, UnknownRecordType
@@ -34,6 +35,18 @@ Notes = tuple[list[Published], list[int]]
 
 class OutputsWanted(UnknownRecordType):
     """A record of a rules version that this build does not carry: its outputs were not read, or are not on record."""
+
+
+class OutputMissed(OutputsWanted):
+    """Something before this record was folded before it was on record: of this batch, or of one that is committed."""
+
+    def __init__(self, entry: Entry, error: RulesVersionNotCarried) -> None:
+        super().__init__(f"{entry.position}: {error}", hint=f"Begin again once it is on record, or: {CARRIES}")
+        self.scope, self.number = error.scope, error.missed
+
+
+def _wanted(entry: Entry, error: RulesVersionNotCarried) -> OutputsWanted:
+    return OutputMissed(entry, error) if error.missed else OutputsWanted(f"{entry.position}: {error}", hint=CARRIES)
 
 
 class Fold:
@@ -71,7 +84,7 @@ class Fold:
         self, entries: list[Entry], notes: Notes, tell: Callable[[Numbered], None] | None = None
     ) -> list[Numbered] | None:
         """Fold entries into one commit, with `notes` of what was published. Returns what was put into the outbox, or None where
-        that is too much to hold beside it.
+        that is too much to hold beside it. Raises `OutputMissed` with nothing committed.
 
         A stop in mid-batch keeps what came before it, and nothing of the entry that it stops at: that one's effects may stand
         in the transaction already, so the batch is undone and made again without it. `tell` is called with each decision as
@@ -89,7 +102,7 @@ class Fold:
                     whole += 1
                     self._tell_all()
                 offset_next = batch.offset_next
-        except IndexDamaged:
+        except (IndexDamaged, OutputMissed):
             raise
         except (UnknownRecordType, IntegrityError):
             if whole:
@@ -136,7 +149,7 @@ class Fold:
         try:
             result = step(draft, record, self._taken())
         except RulesVersionNotCarried as error:
-            raise OutputsWanted(f"{entry.position}: {error}", hint=CARRIES) from None
+            raise _wanted(entry, error) from None
         if not result.duplicate and not isinstance(result.decision, RecordRejected):
             if isinstance(record, SpanRecorded):
                 batch.locate(entry.key, name_key(record.span), offset)
@@ -152,7 +165,7 @@ class Fold:
         try:
             result = reject_unfoldable(draft, scope=entry.key, content_sha256=sha256, reason=reason, recorded=self._taken())
         except RulesVersionNotCarried as error:
-            raise OutputsWanted(f"{entry.position}: {error}", hint=CARRIES) from None
+            raise _wanted(entry, error) from None
         if self._buries and self._speaks():
             for output in dead_letter_of(buried, result):
                 self._emit(batch, output)

@@ -112,6 +112,7 @@ class Keeper:
         self._open_index = open_index
         self._now_ms = now_ms
         self._task: asyncio.Task[None] | None = None
+        self._turns = 0
         self._stopping = asyncio.Event()
         self._timers_at_s = 0.0
         self._looked_s = time.monotonic()
@@ -128,6 +129,7 @@ class Keeper:
     async def own(self, owned: bool) -> None:
         """Ownership was gained again or lost; the fold goes on meanwhile."""
         self.status.owned = owned
+        self._turns += 1
         if self.partition is not None:
             await self.partition.own(owned)
 
@@ -150,8 +152,9 @@ class Keeper:
                         hint="Scopes now go to other partitions than their history. Check: cledger topics verify",
                     )
                 if self.partition is None:
+                    turns = self._turns
                     self.partition = await self._recovered()
-                    if self.partition.publishes != self.status.owned:  # it was gained or lost while the index was recovered
+                    if turns != self._turns:  # ownership came or went while the index was recovered
                         await self.partition.own(self.status.owned)
                 try:
                     await self._follow(self.partition)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -19,7 +20,14 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
-from aiokafka.errors import CommitFailedError, InvalidSessionTimeoutError, KafkaError
+from aiokafka.errors import (
+    CommitFailedError,
+    GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
+    InvalidSessionTimeoutError,
+    KafkaError,
+    NotCoordinatorForGroupError,
+)
 
 from ledger.errors import LogUnavailable
 from ledger.log import EVENTS
@@ -30,6 +38,11 @@ SESSION_TIMEOUT_MS = 10_000
 
 ANSWER_S = 5.0
 """How long the group's coordinator may take to answer: a worker that is told to end does not wait for it for ever."""
+
+COORDINATOR_S = 10.0
+"""How long a group's coordinator may be on its way before it counts as away."""
+
+COORDINATOR_AWAY = (GroupCoordinatorNotAvailableError, GroupLoadInProgressError, NotCoordinatorForGroupError)
 
 CLIENT = "cledger-worker"
 """Client ids of members begin with this; after a space stands the address that answers questions."""
@@ -211,7 +224,7 @@ async def committed_offsets(
     """How far the workers of a ledger are, by partition, as they said. Raises `LogUnavailable`."""
     topic = prefix + EVENTS
     async with _Admin(servers, security) as admin:
-        found = await admin.list_consumer_group_offsets(prefix + GROUP)
+        found = await _insist(lambda: admin.list_consumer_group_offsets(prefix + GROUP))
     return {
         place.partition: entry.offset
         for place, entry in found.items()
@@ -230,7 +243,7 @@ async def members(servers: str, prefix: str, security: Mapping[str, Any] | None 
     """The workers of a ledger as the group's coordinator knows them. Raises `LogUnavailable`."""
     topic = prefix + EVENTS
     async with _Admin(servers, security) as admin:
-        answers = await admin.describe_consumer_groups([prefix + GROUP])
+        answers = await _insist(lambda: admin.describe_consumer_groups([prefix + GROUP]))
     listed = [member for answer in answers for group in answer.groups for member in group[5]]
     found = []
     for member in listed:
@@ -240,6 +253,18 @@ async def members(servers: str, prefix: str, security: Mapping[str, Any] | None 
         answers_at = _reachable(client.removeprefix(CLIENT).strip(), host.removeprefix("/"))
         found.append(Member(answers_at=answers_at, partitions=tuple(sorted(owned))))
     return sorted(found, key=lambda each: (each.partitions, each.answers_at))
+
+
+async def _insist(ask: Callable[[], Awaitable[Any]]) -> Any:
+    """A new cluster makes its topic of groups when it is first asked, and a coordinator may be on its way to another broker."""
+    end_s = time.monotonic() + COORDINATOR_S
+    while True:
+        try:
+            return await ask()
+        except COORDINATOR_AWAY:
+            if time.monotonic() >= end_s:
+                raise
+            await asyncio.sleep(COORDINATOR_S / 40)
 
 
 def _reachable(address: str, host: str) -> str:

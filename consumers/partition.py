@@ -18,10 +18,12 @@ import msgspec
 from consumers.answering_ahead import AnswersAhead
 from consumers.carrier_index import CarrierIndex, entry_hash
 from consumers.enforcement import OutputHead, end_soon
-from consumers.folding import Fold, Notes, OutputsWanted
+from consumers.folding import Fold, Notes, OutputMissed, OutputsWanted
+from consumers.on_record import Published
 from consumers.publishing import Numbered, Publisher
 from consumers.reading_ahead import ReadAhead
 from consumers.recorded_outputs import RecordedOutputs
+from ledger.answers import SOURCE_OFFSET
 from ledger.errors import LogDamaged, UnknownRecordType
 from ledger.following import connections_of
 from ledger.log import ALERTS, DECISIONS, EVENTS, Entry, Log, TakesDeadLetters
@@ -117,11 +119,13 @@ class Partition:
 
         Raises `LogDamaged` if the log is shorter than what was folded or says something else at the last folded offset.
         """
+        turn = self._publisher.turns
         await self.compare_last()
         if self._learns:
             await self._publisher.flush()
             await self._learn_outputs()
-        self._taken_over = True
+        self._publisher.learnt(turn)
+        self._taken_over = turn == self._publisher.turns
 
     async def compare_last(self) -> None:
         """Does the last folded record still stand where it stood? Asked at the start and after each new connection: behind a
@@ -157,7 +161,7 @@ class Partition:
                     break
                 await self._run(
                     self.index.note_published,
-                    [(topic, entry.position.offset, output_id(entry), entry.value) for entry in entries],
+                    [published_of(topic, entry) for entry in entries],
                     [],
                 )
         await self._run(self.index.drop_published)
@@ -240,17 +244,26 @@ class Partition:
         return self.offset_next - first
 
     async def _fold_next(self, entries: list[Entry]) -> None:
-        """Fold a batch. What is on record of rules versions that this build does not carry is read once it is wanted."""
+        """Fold a batch. What is on record of rules versions that this build does not carry is read once it is wanted.
+
+        Raises `IndexCondemned` if a committed record was followed before all that it led to
+        was on record.
+        """
         met = self._recorded.began
         if met:
             await self._recorded.refresh()
         try:
             await self._fold_once(entries)
-        except OutputsWanted:
-            if met:
+        except OutputsWanted as error:
+            if met and not isinstance(error, OutputMissed):
                 raise
             await self._recorded.refresh()
-            await self._fold_once([entry for entry in entries if entry.position.offset >= self.offset_next])
+            try:
+                await self._fold_once([entry for entry in entries if entry.position.offset >= self.offset_next])
+            except OutputMissed as missed:  # by a record of an earlier batch, if it is on record now
+                if self._recorded.holds(missed.scope, missed.number):
+                    await self._run(self.index.condemn, missed.message)
+                raise
         self._recorded.committed()
 
     async def _fold_once(self, entries: list[Entry]) -> None:
@@ -282,7 +295,7 @@ class Partition:
         self._note_progress(folded)
 
     def _note_progress(self, folded: int) -> None:
-        if self._publisher.allowed:
+        if self._publisher.sends:
             self.published_next = folded
 
     async def own(self, publishing: bool) -> None:
@@ -294,6 +307,13 @@ class Partition:
         if publishing:
             self._learns, self._taken_over = True, False
         await self._publisher.own(publishing)
+
+
+def published_of(topic: str, entry: Entry) -> Published:
+    """An output on record. Raises `LogDamaged` if it is none."""
+    source = next((value for name, value in entry.headers if name == SOURCE_OFFSET), b"")
+    number = int(source) if source.isdigit() else -1
+    return Published(topic, entry.position.offset, output_id(entry), entry.value, number)
 
 
 def output_id(entry: Entry) -> str:

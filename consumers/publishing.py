@@ -2,7 +2,8 @@
 
 What is said follows from the log alone, so an answer may go out before the commit that holds it is durable: a process that ends
 in between folds the same records again, says the same bytes, and finds them on record. Nobody waits for a disk who waits for a
-decision. What was sent is noted in the index together with the next batch; whoever takes over before learns it from the log.
+decision. What was sent is noted in the index together with the next batch; whoever takes over before learns it from the log,
+and sends nothing until then.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from consumers.carrier_index import CarrierIndex, Output, Published
+from consumers.carrier_index import CarrierIndex, Output
+from consumers.on_record import Published
 from ledger.errors import EntryTooLarge, LedgerError, LogMissing
 from ledger.faults import declare, fault_point
 from ledger.log import ALERTS, DEAD_LETTERS, DECISIONS, Log, NewEntry, TakesDeadLetters
@@ -41,6 +43,8 @@ class Publisher:
         self.allowed = allowed
         self._log, self._index, self._run = log, index, run
         self._sending = asyncio.Lock()
+        self._turns = 0
+        self._learnt = True
         self._clear = False
         self._told: deque[Numbered] = deque()
         self._early: asyncio.Task[None] | None = None
@@ -52,10 +56,30 @@ class Publisher:
     @property
     def clear(self) -> bool:
         """Whether everything said so far is on record, so that what is said next may go out at once."""
-        return self.allowed and self._clear
+        return self.sends and self._clear
+
+    @property
+    def sends(self) -> bool:
+        """Whether anything may be sent: the right is there, and what others said before it came is learnt. Asked before each
+        piece, for the right may be lost while another is on its way.
+        """
+        return self.allowed and self._learnt
+
+    @property
+    def turns(self) -> int:
+        """How often the right to publish came or went: what was learnt in one turn says nothing in the next."""
+        return self._turns
+
+    def learnt(self, turn: int) -> None:
+        """What the output topics hold was learnt in this turn."""
+        self._learnt = self._learnt or turn == self._turns
 
     async def own(self, allowed: bool) -> None:
-        """Gain or lose the right to publish. It is lost once what is on its way has been acknowledged or has failed."""
+        """Gain or lose the right to publish. It is lost once what is on its way has been acknowledged or has failed. Gained, it
+        may be used once what the output topics hold by then is `learnt`.
+        """
+        self._turns += 1
+        self._learnt = not allowed
         self.allowed = allowed
         self._clear = False
         if not allowed:
@@ -162,17 +186,14 @@ class Publisher:
             await self._send_outbox()
 
     async def _send_outbox(self) -> None:
+        turn = self._turns
         await self.flush()
-        while self._may_send() and (waiting := await self._run(self._outbox)):
+        while self.sends and (waiting := await self._run(self._outbox)):
             try:
                 await self._send(waiting)
             finally:
                 await self.flush()
-        self._clear = self._may_send()
-
-    def _may_send(self) -> bool:
-        """Asked before each piece: the right may be lost while another is on its way."""
-        return self.allowed
+        self._clear = self.sends and turn == self._turns
 
     async def _send(self, waiting: list[Numbered]) -> None:
         """One append for each topic, decisions first, for somebody waits for them. Within a scope and a topic the order is that
@@ -187,14 +208,16 @@ class Publisher:
         """Append a group and keep in mind that it is on record. Its numbers in the outbox."""
         fault_point(PUBLISH_BEFORE)
         entries = [_entry_of(output) for _, output in group]
-        cleared, self._clear = self._clear, False
+        turn, cleared = self._turns, self._clear
+        self._clear = False
         if topic != DEAD_LETTERS:
             positions = await self._log.append(topic, entries)
-            self._notes += [(topic, at.offset, out.id, out.value) for at, (_, out) in zip(positions, group, strict=True)]
+            said = zip(positions, group, strict=True)
+            self._notes += [Published(topic, at.offset, out.id, out.value, out.source_offset) for at, (_, out) in said]
         elif isinstance(self._log, TakesDeadLetters):
             await _bury(self._log, entries)
         fault_point(PUBLISH_AFTER)
-        self._clear = cleared
+        self._clear = cleared and turn == self._turns
         return [number for number, _ in group if number >= 0]
 
     def _outbox(self) -> list[Numbered]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from consumers.enforcement import OutputHead
 from ledger.errors import LogDamaged, UnknownRecordType
 from ledger.fold import carries
 from ledger.log import ALERTS, DECISIONS, Entry, Log
@@ -90,6 +91,13 @@ class RecordedOutputs:
             return ()
         found = [_as_said(decode_alert, value) for value in values.values()]
         return tuple(sorted(found, key=lambda alert: alert.output_seq))
+
+    def holds(self, scope: str, number: int) -> bool:
+        """Is the output with this number among what is on record of a scope, and not taken? Goes through all of it."""
+        decisions = (value for (name, _), value in self._decisions.items() if name == scope)
+        alerts = (value for (name, _), values in self._alerts.items() if name == scope for value in values.values())
+        heads = (msgspec.json.decode(value, type=OutputHead) for value in (*decisions, *alerts))
+        return any(head.output_seq == number for head in heads)
 
     def took(self, scope: str, decision: AnyDecision | None, alerts: tuple[AnyAlert, ...]) -> None:
         """These belong to a record that is folded now; with the commit they may be forgotten."""

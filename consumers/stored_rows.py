@@ -38,7 +38,7 @@ time: 6 MiB at most.
 
 SEAT_BYTES, ORDINAL_BYTES = 4, 4
 DIGEST_BYTES = 32
-_SEAT_OF = b"\xfe"
+SEAT_OF = b"\xfe"
 """Behind a scope's ordinal: seats by shelf and key; without a key, how many there are."""
 
 ROW_FAULTS = (lmdb.Error, IndexDamaged, msgspec.DecodeError, UnicodeDecodeError)
@@ -55,7 +55,7 @@ class Seats:
     def __init__(self, rows: StoredValues, txn: lmdb.Transaction[Any], scope: bytes) -> None:
         self._rows = rows
         self._txn = txn
-        self._scope = scope + _SEAT_OF
+        self._scope = scope + SEAT_OF
         self._known: dict[bytes, bytes] = {}
 
     def find(self, shelf: Shelf, lead: bytes) -> bytes | None:
@@ -83,10 +83,11 @@ class Seats:
         """Keys and seats of all things on a shelf, by key, from a key on."""
         wanted = self._scope + shelf.mark
         with self._txn.cursor(db=self._rows.part) as cursor:
-            more = cursor.set_range(wanted + (start or b"\0"))
+            more = self._rows.seek(cursor, wanted + (start or b"\0"))
             while more:
                 full = bytes(cursor.key())
                 if not full.startswith(wanted):
+                    self._rows.check(cursor)
                     return
                 if len(full) > len(wanted):
                     yield full[len(wanted) :], self._rows.read(self._txn, full, cursor.value())
@@ -175,12 +176,13 @@ class StoredRows:
         """Rows that stand behind `begin`, whose keys are `name` and what follows there."""
         wanted = begin + group
         with self._txn.cursor(db=self._rows.part) as cursor:
-            step: Callable[[], bool] = partial(cursor.set_range, begin + max(group, start))
+            step: Callable[[], bool] = partial(self._rows.seek, cursor, begin + max(group, start))
             while step():
                 step = cursor.next
                 self._touch()
                 full = bytes(cursor.key())
                 if not full.startswith(wanted):
+                    self._rows.check(cursor)
                     return
                 yield name + full[len(begin) :], table.decode(self._rows.read(self._txn, full, cursor.value()))
 

@@ -14,7 +14,7 @@ from ledger.errors import LedgerError
 from ledger.evolve import Effects, evolve_decision, evolve_record
 from ledger.facts import RULES_VERSION
 from ledger.lookup import request_row, scope_row, session_row, span_row, summary_row
-from ledger.recorded import NotRecorded, Recorded, follow, follow_unfoldable
+from ledger.recorded import NotRecorded, OutputsMissed, Recorded, follow, follow_unfoldable
 from ledger.rows import SeenRow
 from ledger.rules.identity import ID_NOT_ITS_OWN, IMMUTABLE, SPAN_ID_REUSED, span_conflict
 from ledger.state import REQUEST, SEEN, Draft, Rows, name_key
@@ -45,11 +45,13 @@ class RulesVersionNotCarried(Exception):
     stops before it.
     """
 
-    def __init__(self, scope: str, version: str, why: str = "") -> None:
+    def __init__(self, scope: str, version: str, why: str = "", missed: int = 0) -> None:
+        """`missed` is the number of an output of the scope that was not on record when its record was folded; 0 if none is."""
         lacks = f": {why}" if why else ""
         super().__init__(f"scope {scope} is under rules version {version!r}, this build carries {RULES_VERSION!r}{lacks}")
         self.scope = scope
         self.version = version
+        self.missed = missed
 
 
 class Step(msgspec.Struct, frozen=True, eq=False):
@@ -122,8 +124,12 @@ def _follow(view: Rows, record: AnyRecord, content: bytes, recorded: Recorded, v
     try:
         fx, decision, alerts = follow(view, record, content, reason=reason, early=early, recorded=recorded)
     except NotRecorded as error:
-        raise RulesVersionNotCarried(record.scope, version, str(error)) from None
+        raise _not_carried(record.scope, version, error) from None
     return Step(fx.draft, decision, alerts, duplicate=reason != "" and decision is None, followed=version)
+
+
+def _not_carried(scope: str, version: str, error: NotRecorded) -> RulesVersionNotCarried:
+    return RulesVersionNotCarried(scope, version, str(error), error.number if isinstance(error, OutputsMissed) else 0)
 
 
 def identity_mark(record: AnyRecord) -> bytes:
@@ -353,7 +359,7 @@ def reject_unfoldable(view: Rows, *, scope: str, content_sha256: str, reason: st
                 view, scope=scope, cause=fx.cause, content_sha256=content_sha256, recorded=recorded
             )
         except NotRecorded as error:
-            raise RulesVersionNotCarried(scope, version, str(error)) from None
+            raise _not_carried(scope, version, error) from None
         return Step(taken.draft, rejection, alerts, followed=version)
     fx.draft.put(SEEN, bytes.fromhex(mark), SeenRow(content=bytes.fromhex(content_sha256)[:16], refused=True))
     fx.unclear(f"unreadable_record:{content_sha256[:16]}")

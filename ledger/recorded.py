@@ -3,7 +3,8 @@
 State changes only through a decision's bytes, so whoever has the bytes needs no rule. Nothing is decided and nothing is said
 here: a record that would need a decision which is not on record stops the fold. Which records those are follows from their
 kind. A change of the rules version itself leaves no decision when it is taken, so it stops the fold as well unless its
-rejection is on record.
+rejection is on record. Outputs of a scope are numbered without a gap, and alerts reach the log after decisions: a decision that
+is not the next one tells that a record was followed before all that it led to was on record.
 """
 
 from __future__ import annotations
@@ -53,6 +54,15 @@ class NotRecorded(Exception):
     """What the record needs decided is not on record, and this build must not decide it."""
 
 
+class OutputsMissed(NotRecorded):
+    """Records were followed before all of their outputs were on record."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"its decision is on record, output {number} before that was not when its record was folded")
+        self.number = number
+        """Of the first output of the scope that was missed."""
+
+
 class _Followed(Effects):
     """Effects that raise no alert of their own: those on record are taken instead."""
 
@@ -61,6 +71,11 @@ class _Followed(Effects):
 
     def resolve_alert(self, rule: str, subject: str, reason: str) -> None:
         """Nothing: see `take`."""
+
+    def expect(self, decision: AnyDecision) -> None:
+        """The decision is taken now. Raises `OutputsMissed` if it is not the next output of its scope."""
+        if decision.output_seq != self.row.output_seq + 1:
+            raise OutputsMissed(self.row.output_seq + 1)
 
     def take(self, alerts: tuple[AnyAlert, ...]) -> tuple[AnyAlert, ...]:
         """Those of the alerts that follow on what was said last, as they are on record: two records may have one event id, and
@@ -92,7 +107,7 @@ def follow(
 ) -> Outcome:
     """What the record did. `reason` is why this build would reject it, `early` what it builds on that is not there yet.
 
-    Raises `NotRecorded`.
+    Raises `NotRecorded`, or `OutputsMissed`.
     """
     fx = _Followed(view, scope=record.scope, session=record.session, cause=record.id)
     mark = rejection_id(record.id, content.hex())
@@ -100,6 +115,8 @@ def follow(
     if isinstance(decision, RecordRejected):
         is_early = bool(early[0]) and (decision.reason, decision.rule, decision.subject) == early
         again = fx.draft.get(SEEN, bytes.fromhex(mark)) is not None
+        if not again:
+            fx.expect(decision)
         _reject(fx, decision, SeenRow(content=content, refused=True, early=is_early))
         if decision.reason.startswith(INTERNAL_ERROR):
             fx.unclear(f"{INTERNAL_ERROR}{record.id}")
@@ -115,8 +132,9 @@ def follow(
     return fx, decision, fx.take(recorded.alerts(record.scope, record.id))
 
 
-def _apply(fx: Effects, record: AnyRecord, decision: AnyDecision | None) -> None:
+def _apply(fx: _Followed, record: AnyRecord, decision: AnyDecision | None) -> None:
     if decision is not None:
+        fx.expect(decision)
         evolve_decision(fx, decision, record)
         return
     if isinstance(record, ALWAYS_DECIDED) or (isinstance(record, ManifestRecorded) and adds_late(fx.draft, record)):
@@ -134,11 +152,12 @@ def _reject(fx: Effects, rejection: RecordRejected, seen: SeenRow) -> None:
 
 
 def follow_unfoldable(view: Rows, *, scope: str, cause: str, content_sha256: str, recorded: Recorded) -> Outcome:
-    """The quarantine of bytes that cannot be folded, as it is on record. Raises `NotRecorded`."""
+    """The quarantine of bytes that cannot be folded, as it is on record. Raises as `follow` does."""
     fx = _Followed(view, scope=scope, session="", cause=cause)
     rejection = recorded.decision(scope, rejection_id(scope, content_sha256))
     if not isinstance(rejection, RecordRejected):
         raise NotRecorded("bytes that cannot be read are not rejected on record")
+    fx.expect(rejection)
     _reject(fx, rejection, SeenRow(content=bytes.fromhex(content_sha256)[:16], refused=True))
     fx.unclear(f"unreadable_record:{content_sha256[:16]}")
     fx.settle_trust()

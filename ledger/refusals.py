@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ledger.errors import LedgerError
-from schemas.decisions import AnyDecision, Evidence, WouldPass
+from schemas.decisions import ActionDenied, AnyDecision, ClaimResult, Evidence, WouldPass
 
 
 class QuotedEvidence(msgspec.Struct, frozen=True):
@@ -16,19 +16,34 @@ class QuotedEvidence(msgspec.Struct, frozen=True):
     summary_text: str = ""
 
 
+class QuotedClaim(msgspec.Struct, frozen=True):
+    """What became of one claim of an action, with its words and those that its store gave for it, if any."""
+
+    result: ClaimResult
+    text: str
+    found: str = ""
+
+
 class Refused(LedgerError):
     """A request was refused. Nothing has changed; `would_pass` says what would pass.
 
-    `decision` is the recorded decision, `rule` the code of the rule that settled it, `evidence` the facts concerned.
+    `decision` is the recorded decision, `rule` the code of the rule that settled it, `evidence` the facts concerned, `claims`
+    those of an action.
     """
 
-    def __init__(self, decision: AnyDecision, evidence: tuple[QuotedEvidence, ...] = ()) -> None:
+    def __init__(
+        self, decision: AnyDecision, evidence: tuple[QuotedEvidence, ...] = (), claims: tuple[QuotedClaim, ...] = ()
+    ) -> None:
         self.decision = decision
         self.rule = decision.rule
         self.reason = decision.reason
         self.evidence = evidence
+        self.claims = claims
         self.would_pass: WouldPass = getattr(decision, "would_pass", WouldPass())
-        super().__init__(_message(decision, evidence), hint=_hint(self.would_pass) or _advice(decision.reason))
+        if isinstance(decision, ActionDenied):
+            super().__init__(_denial(decision, claims), hint="; ".join(filter(None, (_hint(self.would_pass), _READ_AGAIN))))
+        else:
+            super().__init__(_message(decision, evidence), hint=_hint(self.would_pass) or _advice(decision.reason))
 
 
 class LosslessRetrievalBoundaryError(Refused):
@@ -75,11 +90,11 @@ _KINDS: dict[str, type[Refused]] = {
 }
 
 
-def refusal(decision: AnyDecision, evidence: tuple[QuotedEvidence, ...] = ()) -> Refused:
+def refusal(decision: AnyDecision, evidence: tuple[QuotedEvidence, ...] = (), claims: tuple[QuotedClaim, ...] = ()) -> Refused:
     """The error for a refusing decision, by the family of its rule. One that only has to wait is a plain `Refused`."""
     if decision.reason.startswith("pending:"):
-        return Refused(decision, evidence)
-    return _KINDS.get(decision.rule[:1], Refused)(decision, evidence)
+        return Refused(decision, evidence, claims)
+    return _KINDS.get(decision.rule[:1], Refused)(decision, evidence, claims)
 
 
 def _message(decision: AnyDecision, evidence: tuple[QuotedEvidence, ...]) -> str:
@@ -87,14 +102,50 @@ def _message(decision: AnyDecision, evidence: tuple[QuotedEvidence, ...]) -> str
     for item in evidence[:5]:
         said = f"; the summary says {item.summary_text!r}" if item.summary_text else ""
         lines.append(f"  {item.evidence.outcome} {item.evidence.cls}: {item.fact_text!r} ({item.evidence.span}){said}")
-    lines.extend(
-        f"  claim {claim.key or claim.text_sha256[:12]}: {claim.status}, authority {claim.authority}"
-        for claim in getattr(decision, "claims", ())
-        if claim.status != "holds"
-    )
     if decision.evidence_total > len(evidence[:5]):
         lines.append(f"  … {decision.evidence_total} facts in all")
     return "\n".join(lines)
+
+
+_READ_AGAIN = "read the original and act on what it says, or leave the claim out"
+
+_FAULTS = {
+    "contradicted": "a later span says otherwise",
+    "key_not_derivable": "the summary holds no key by which the original could be asked for",
+    "not_found": "nothing came back for it",
+    "not_raw": "what came back for it is a summary, not the original",
+    "not_recorded": "what came back for it is not what was recorded",
+    "does_not_hold": "the original does not say so",
+}
+
+_UNTRUSTED = frozenset({"unknown", "degraded"})
+
+
+def _denial(decision: ActionDenied, claims: tuple[QuotedClaim, ...]) -> str:
+    """Which claims do not hold and why, in words; the reason, too, where it is the trust in the session (T4)."""
+    why = f"trust in this session is {decision.reason}, and " if decision.reason in _UNTRUSTED else ""
+    held = "not every claim was shown to hold" if decision.claims else "it names no claim that could be shown to hold"
+    lines = [f"{decision.rule} {decision.reason}: action {decision.request_id} is denied: {why}{held}"]
+    words = {claim.result: claim for claim in claims}
+    for result in decision.claims:
+        if result.status == "holds":
+            continue
+        quoted = words.get(result)
+        text = repr(quoted.text) if quoted is not None else result.text_sha256[:12]
+        by = f" ({result.key})" if result.key else ""
+        where = f", {result.contradicted_by}" if result.contradicted_by else ""
+        lines.append(f"  claim {text}{by} {result.status}: {_FAULTS[result.status]}{where}")
+        if quoted is not None and quoted.found and result.status == "does_not_hold":
+            lines.append(f"    it says {_cut(quoted.found)!r}")
+    return "\n".join(lines)
+
+
+QUOTE_CHARS = 300
+"""So much of an original is quoted in a message."""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= QUOTE_CHARS else text[: QUOTE_CHARS - 1] + "…"
 
 
 def _hint(ways: WouldPass) -> str:

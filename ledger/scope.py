@@ -18,10 +18,11 @@ import msgspec
 from ledger.errors import LedgerError, UsageError
 from ledger.facts import RULES_VERSION, extract
 from ledger.masking import mask
-from ledger.refusals import AnswerUnknown, QuotedEvidence, RecordConflict, refusal
+from ledger.refusals import AnswerUnknown, QuotedClaim, QuotedEvidence, RecordConflict, refusal
 from ledger.retrieval import Fetched, Retrieval
 from schemas.decisions import (
     ActionAllowed,
+    ActionDenied,
     AnyDecision,
     CompactionGranted,
     CompactionRefused,
@@ -312,7 +313,7 @@ class Scope:
             return decision
         evidence = await self._client.quoted(self.scope, summary, decision.evidence[:20])
         if isinstance(decision, CompactionRefused | EvictionRefused | RecordRejected) or decision.reason:
-            raise refusal(decision, evidence)
+            raise refusal(decision, evidence, _quoted_claims(record, decision))
         raise AnswerUnknown(f"request {request} was answered by {type(decision).__name__}")
 
     async def gate(
@@ -447,6 +448,18 @@ class Scope:
     async def recall(self, fact: str, *, as_of: str = "") -> list[Any]:
         """C4: one of six answers for each fact that the text or id names; see `ops.queries.recall.RecallAnswer`."""
         return await self._client.recall(self.scope, self.session, fact, as_of)
+
+
+def _quoted_claims(record: AnyRecord, decision: AnyDecision) -> tuple[QuotedClaim, ...]:
+    """The claims of a denied action with the words that went into its record."""
+    if not (isinstance(record, ActionProposed) and isinstance(decision, ActionDenied)):
+        return ()
+    if len(record.claims) != len(decision.claims):
+        return ()
+    return tuple(
+        QuotedClaim(result, fetched.claim.text, fetched.text)
+        for fetched, result in zip(record.claims, decision.claims, strict=True)
+    )
 
 
 def _sha256(text: str) -> str:

@@ -13,7 +13,7 @@ from ledger.errors import LogUnavailable
 from ops.queries import recall as facts
 from ops.queries.alerts import AlertAnswer, stream
 from ops.queries.forgotten import ForgottenAnswer, forgotten
-from ops.queries.overview import SessionAnswer, StatusAnswer, sessions, status
+from ops.queries.overview import SessionAnswer, StatusAnswer, sessions, status, with_last
 from ops.queries.recall import ExplainAnswer, RecallAnswer
 from ops.queries.seed_method import forgotten_by_seed
 from ops.queries.wanted import Wanted
@@ -117,7 +117,8 @@ class Here:
     async def sessions(self, *, compacted: bool) -> list[SessionAnswer]:
         """See `Asked`."""
         async with self._all() as reading:
-            return sessions(reading, compacted=compacted)
+            answers = sessions(reading, compacted=compacted)
+            return answers if is_shared(self._url) else await with_last(reading, answers)
 
     async def status(self, session: str | None) -> list[StatusAnswer]:
         """See `Asked`."""

@@ -27,7 +27,7 @@ from ops.queries.quotes import Quotes
 from ops.queries.rejections import rejection_of
 from ops.retrieval.backing import rehydrate
 from ops.retrieval.command import CommandStore
-from ops.retrieval.own_store import OwnStore
+from ops.retrieval.own_store import OwnStore, Undeclared
 from ops.store import Found, Reading, Store
 from schemas.codec import decode_decision, encode
 from schemas.decisions import ActionAllowed, ActionDenied
@@ -99,7 +99,10 @@ class SaidAnswer(msgspec.Struct, kw_only=True):
 
 def retrieval_for(reading: Reading, found: Found, command: str | None) -> Retrieval:
     """The agent's own path: a command of the user's, else the ledger's own store. Raises `UsageError` for a bad command."""
-    return CommandStore(command) if command else OwnStore(reading, found)
+    if command:
+        return CommandStore(command)
+    own = OwnStore(reading, found)
+    return Undeclared(own, found.session.id) if scope_row(found.rows).store == "none" else own
 
 
 async def append_new(store: Store, records: Iterable[AnyRecord]) -> list[AnyRecord]:

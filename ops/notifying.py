@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from urllib.parse import urlsplit
 
@@ -13,6 +14,8 @@ from aiohttp import web
 from consumers.agents import Agents, Feed, Notification, Sink, run_agents
 from consumers.shell import Site
 from ledger.errors import UsageError
+from ops.cli.screen import json_line
+from ops.queries.quotes import iso_time
 from ops.settings import KafkaSettings, Settings, parse_log_url
 from ops.worker_web import guard, index_of, listening
 
@@ -22,12 +25,22 @@ PAUSE_S = 0.5
 """Before the second attempt; doubled before each further one."""
 
 
+def line_of(notification: Notification) -> str:
+    """The notification on one line of JSON, with the time and the command that shows the words: those do not leave the log
+    unasked (P11). Characters that steer terminals are escaped, and the session stands quoted as a shell takes it (P10).
+    """
+    fields = msgspec.structs.asdict(notification)
+    time = iso_time(fields.pop("published_ms"))
+    look = f"cledger alerts --session {shlex.quote(notification.session)}"
+    return json_line({"time": time, **fields, "look": look})
+
+
 class Lines:
     """JSON lines on stdout."""
 
     async def send(self, notification: Notification) -> None:
         """Print one line."""
-        print(msgspec.json.encode(notification).decode(), flush=True)
+        print(line_of(notification), flush=True)
 
 
 class WebHook:
@@ -38,7 +51,7 @@ class WebHook:
 
     async def send(self, notification: Notification) -> None:
         """Raises `OSError` after the last attempt, or at once for an answer that says: never."""
-        body, pause_s = msgspec.json.encode(notification), PAUSE_S
+        body, pause_s = line_of(notification).encode(), PAUSE_S
         timeout = aiohttp.ClientTimeout(total=SEND_TIMEOUT_S)
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -70,7 +83,7 @@ class Command:
         process = await asyncio.create_subprocess_exec(*self._arguments, stdin=asyncio.subprocess.PIPE)
         try:
             async with asyncio.timeout(SEND_TIMEOUT_S):
-                await process.communicate(msgspec.json.encode(notification) + b"\n")
+                await process.communicate(line_of(notification).encode() + b"\n")
         except TimeoutError:
             process.kill()
             raise TimeoutError(f"{self._arguments[0]} took longer than {SEND_TIMEOUT_S:g} s") from None
@@ -80,8 +93,6 @@ class Command:
 
 def sink_of(text: str) -> Sink:
     """`-` for lines on stdout, an http(s) address for a web hook, anything else a command. Raises `UsageError`."""
-    import shlex
-
     if text == "-":
         return Lines()
     if text.startswith(("http://", "https://")):

@@ -40,7 +40,9 @@ LIVE_S = 10.0
 
 LOOK_S = 0.25
 PATIENCE_S = 30.0
-"""How long the workers may stand still before the backfill goes on without them. They are away then, and nobody is delayed."""
+"""How long a partition may stand still before the backfill goes on without waiting for it. Its workers are away or halted then,
+and nobody is delayed.
+"""
 
 GAP_ENTRIES = 20
 """Records of others that are looked at between two looks at the workers."""
@@ -70,7 +72,8 @@ class Pacer:
         self._said: dict[int, int] = {}
         self._ends: dict[int, int] = {}
         self._gap: tuple[int, int, int] | None = None
-        self._looked_s = self._moved_s = self._asked_s = self._next_s = float("-inf")
+        self._moved_s: dict[int, float] = {}
+        self._looked_s = self._asked_s = self._next_s = float("-inf")
         self._lag_ms: dict[int, float] = {}
         self._share = SHARE
         self._served = False
@@ -159,19 +162,22 @@ class Pacer:
         except LogUnavailable:
             said, behind = {}, {}
         self._looked_s = now_s = loop.time()
-        if said != self._said or not any(behind.values()):
-            self._said, self._moved_s = said, now_s
-        self._waiting = deque(each for each in self._waiting if each.partition in said and each.end > said[each.partition])
-        self._lag_ms = {number: self._pending_ms(number, records) for number, records in behind.items()}
+        moving = self._moving(said, behind, now_s)
+        self._waiting = deque(each for each in self._waiting if each.partition in moving and each.end > said[each.partition])
+        self._lag_ms = {number: self._pending_ms(number, behind[number]) for number in moving}
         if self._behind_s(now_s) > BEHIND_S:
             self._share = max(SHARE_LEAST, self._share / 2)
         else:
             self._share = min(SHARE, self._share * 1.1)
-        if now_s - self._moved_s > PATIENCE_S:
-            self._waiting.clear()
-            self._lag_ms = {}
-            return False
-        return bool(said)
+        return bool(moving)
+
+    def _moving(self, said: dict[int, int], behind: dict[int, int], now_s: float) -> list[int]:
+        """Partitions that have moved within the patience, or have nothing to do."""
+        for number, offset in said.items():
+            if offset != self._said.get(number) or not behind[number]:
+                self._moved_s[number] = now_s
+        self._said = said
+        return [number for number in said if now_s - self._moved_s[number] <= PATIENCE_S]
 
     def _pending_ms(self, partition: int, records: int) -> float:
         own = [each for each in self._waiting if each.partition == partition]

@@ -92,10 +92,10 @@ def _record_of(line: bytes) -> tuple[AnyRecord, str]:
 def _without_id(line: bytes, error: NotARecord) -> AnyRecord:
     """A record that lacks nothing but its id, which follows from the rest of it."""
     try:
-        fields = json.loads(line.decode())  # of bytes it would guess the encoding
-        if isinstance(fields, dict) and "id" not in fields:
+        fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        if "id" not in fields:
             return decode_record(msgspec.json.encode({**fields, "id": ""}))
-    except (NotARecord, UnknownType, ValueError, RecursionError):
+    except (NotARecord, UnknownType, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     raise _Refused(str(error)) from None
 
@@ -111,7 +111,10 @@ def _key_named_twice(line: bytes) -> str | None:
                 found.append(key)
             seen.add(key)
 
-    json.loads(line, object_pairs_hook=once)
+    try:
+        json.loads(line.decode(), object_pairs_hook=once, parse_int=str)
+    except (ValueError, RecursionError) as error:  # what a lenient reader passed over: of it no two readers are sure
+        raise _Refused(f"not JSON for every reader: {error}") from None
     return found[0] if found else None
 
 

@@ -25,6 +25,15 @@ def guesses(session: str) -> tuple[str, str]:
     return session, session.partition("/")[0]
 
 
+def begins(session: str, name: str) -> bool:
+    """Is this the beginning of the id, or, of a sub-agent, the beginnings of its session's and its own?"""
+    if session.startswith(name):
+        return True
+    root, slash, agent = name.partition("/")
+    mine, _, own = session.partition("/")
+    return bool(root and slash) and mine.startswith(root) and bool(own) and own.startswith(agent)
+
+
 def the_one(name: str, near: Sequence[tuple[str, str]], known: Callable[[], Iterable[str]] = tuple) -> int:
     """Which of these sessions, given as (scope, session), is meant by an id or the beginning of one: the only one of just this
     id, else the only one, else the only root session. Raises `UsageError` if that is none, which names those of the `known`
@@ -55,14 +64,14 @@ def nearest(name: str, ids: Iterable[str]) -> list[str]:
     """The ids that are most like the name, or begin most like it, best first; none that is not like it."""
     if not name:
         return []
-    near = heapq.nlargest(COMPARED_MAX, dict.fromkeys(ids), key=lambda one: _shared(name, one))
+    near = heapq.nlargest(COMPARED_MAX, dict.fromkeys(ids), key=lambda one: first_shared(name, one))
     liked = [(_likeness(name, one), one) for one in near]
     chosen = sorted((each for each in liked if each[0] >= LIKE_MIN), key=lambda each: (-each[0], each[1]))
     return [one for _, one in chosen[:NAMED_MAX]]
 
 
-def _shared(name: str, one: str) -> int:
-    """First letters that both have."""
+def first_shared(name: str, one: str) -> int:
+    """How many first letters both have."""
     return next(
         (at for at, (mine, other) in enumerate(zip(name, one, strict=False)) if mine != other), min(len(name), len(one))
     )

@@ -17,7 +17,7 @@ from ledger.log import EVENTS, Log, partition_of
 from ledger.lookup import session_row
 from ledger.rows import SessionRow
 from ledger.state import SESSION_NAME, Rows, name_key, ordinal_key
-from ops.session_names import guesses, the_one
+from ops.session_names import begins, guesses, the_one
 from ops.wiring import index_directory, is_shared, open_log, scratch_log
 from schemas.codec import decode_record
 from schemas.records import AnyRecord
@@ -101,7 +101,7 @@ class Reading:
             found = self.session_in(guess, name)
             if found is not None:
                 return found
-        near = [found for found in self.sessions() if found.session.id.startswith(name)] if name else []
+        near = [found for found in self.sessions() if begins(found.session.id, name)] if name else []
         known = (found.session.id for found in self.sessions())
         return near[the_one(name, [(found.scope, found.session.id) for found in near], lambda: known)]
 

@@ -43,6 +43,7 @@ from ops.queries.unknown import (
 )
 from ops.retrieval.backing import backing_of, rehydrate
 from ops.retrieval.own_store import OwnStore
+from ops.session_names import begins
 from ops.store import Found, Reading
 from schemas.ids import Position
 from schemas.records import Claim
@@ -295,7 +296,7 @@ async def _sessions(reading: Reading, question: Question) -> Said:
         found = reading.session_in(question.scope, question.session)
         return Said(sessions(reading, compacted=question.compacted, among=[found] if found is not None else []))
     answers = sessions(reading, compacted=question.compacted)
-    return Said([each for each in answers if question.prefix is None or each.session.startswith(question.prefix)])
+    return Said([each for each in answers if question.prefix is None or begins(each.session, question.prefix)])
 
 
 async def _status(reading: Reading, question: Question) -> Said:

@@ -11,18 +11,21 @@ from pathlib import Path
 
 import msgspec
 
-from consumers.carrier_index import CarrierIndex
+from consumers.carrier_index import CarrierIndex, IndexCondemned
 from consumers.crew import Crew
 from consumers.fold_lock import folding
 from consumers.membership import KafkaMembership, Membership, OwnsAll
 from consumers.worker import WATCHDOG_S, Worker
-from ledger.errors import IndexBusy, IndexDamaged
+from ledger.errors import IndexBusy, IndexDamaged, UsageError
 from ledger.log import EVENTS, Log
 from ops.settings import KafkaSettings, Settings, parse_log_url
 from ops.wiring import index_directory, is_shared, open_log
 from ops.worker_web import Listen, Views, guard, listening
 
 _log = logging.getLogger("cledger.worker")
+
+
+_OF_ITS_OWN = "Each worker on a machine needs a CLEDGER_DATA of its own: CLEDGER_DATA=./second cledger worker"
 
 
 class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,9 +51,7 @@ class _Work:
         self._ended = False
 
     async def run(self) -> int:
-        """Open everything and work. Raises as `open_log` does, and `IndexBusy` where another worker has this machine's
-        indexes.
-        """
+        """Open everything and work. Raises as `open_log` does, and `UsageError` where another worker has these indexes."""
         options = self._options
         async with AsyncExitStack() as stack:
             log = await open_log(options.log_url, create=False)
@@ -60,9 +61,9 @@ class _Work:
             try:
                 stack.enter_context(folding(directory, wait=False))
             except IndexBusy:
-                raise IndexBusy(
+                raise UsageError(
                     f"{directory}: another process of this machine folds into these indexes",
-                    hint="Each worker on a machine needs a CLEDGER_DATA of its own.",
+                    hint=_OF_ITS_OWN if is_shared(options.log_url) else "An embedded log has one worker, or none.",
                 ) from None
             self._worker = self._views.worker = Worker(
                 log,
@@ -101,19 +102,22 @@ class _Work:
         )
 
     async def _index(self, log: Log, directory: Path, number: int) -> CarrierIndex:
-        """The index as it stands, else a snapshot that fits the log, else an empty one."""
-        place = directory / f"p{number:03}"
+        """The index as it stands, else a snapshot that fits the log, else an empty one, as also in the place of one whose
+        snapshots may be as wrong as itself.
+        """
+        place, copies = directory / f"p{number:03}", self._options.snapshots
         try:
             if place.exists():
                 return CarrierIndex(place, log.identity, number)
         except IndexDamaged as error:
             _log.warning("partition %s: %s; building it anew", number, error.message)
             CarrierIndex.discard(place)
-        if self._options.snapshots:
+            copies = None if isinstance(error, IndexCondemned) else copies
+        if copies:
             from consumers.snapshots import latest, restore
 
             end = await log.end(EVENTS, number)
-            choice = await asyncio.to_thread(latest, Path(self._options.snapshots), log.identity, number, offset_end=end)
+            choice = await asyncio.to_thread(latest, Path(copies), log.identity, number, offset_end=end)
             for refused in choice.refused:
                 _log.warning("partition %s: snapshot %s is passed over: %s", number, refused.path, refused.reason)
             if choice.found is not None:

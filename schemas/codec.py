@@ -51,6 +51,8 @@ def _tags(union: Any) -> frozenset[str]:
 RECORD_TAGS = _tags(AnyRecord)
 DECISION_TAGS = _tags(AnyDecision)
 ALERT_TAGS = _tags(AnyAlert)
+_TYPE_FIRST = b'{"type":"'
+_READ_TAGS = frozenset(tag.encode() for tag in (*RECORD_TAGS, *UPCASTS))
 
 
 def encode(value: msgspec.Struct) -> bytes:
@@ -61,6 +63,21 @@ def encode(value: msgspec.Struct) -> bytes:
 def decode_record(data: bytes) -> AnyRecord:
     """A record of `compaction.events`. Raises `UnknownType` or `NotARecord`."""
     return _decode(data, _record, RECORD_TAGS)  # type: ignore[no-any-return]
+
+
+def is_known_type(data: bytes) -> bool:
+    """False for what `decode_record` says `UnknownType` of, told without decoding it where the type stands first, as this
+    release writes it. Bytes that are no record name no type.
+    """
+    if data.startswith(_TYPE_FIRST) and data[len(_TYPE_FIRST) : data.find(b'"', len(_TYPE_FIRST))] in _READ_TAGS:
+        return True
+    try:
+        decode_record(data)
+    except UnknownType:
+        return False
+    except NotARecord:
+        pass
+    return True
 
 
 def decode_decision(data: bytes) -> AnyDecision:

@@ -36,14 +36,14 @@ def decide_action(view: Rows, record: ActionProposed) -> ActionAllowed | ActionD
             side_effects=record.side_effects,
         )
     rule, reason = _reason(view, results, faults)
-    bad = tuple(result.key for result in results if result.status != "holds" and result.key)
+    unfound = tuple(result.key for result in results if result.status in {"not_found", "not_recorded"} and result.key)
     return ActionDenied(
         **head,
         request_id=record.request,
         rule=rule,
         reason=reason,
         claims=results,
-        would_pass=WouldPass(record_first=bad),
+        would_pass=WouldPass(record_first=unfound),
     )
 
 

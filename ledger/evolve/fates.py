@@ -9,7 +9,7 @@ import msgspec
 
 from ledger.evolve.effects import Effects
 from ledger.evolve.facts import add_life, in_session_key, lost_key, subject_of
-from ledger.lookup import carrier_count, fact_row, is_referred
+from ledger.lookup import carrier_count, fact_row, is_referred, span_row
 from ledger.rows import FactInSessionRow, FactRow, LifeRow, LostRow, SessionRow
 from ledger.rules.carriers import life_step
 from ledger.state import FACT_IN_SESSION, LOST, fact_key
@@ -147,6 +147,8 @@ def alert_fact(
     """Which boundary one fact crossed, if any: turned (F2), lost (C3), surer than its source (C6)."""
     outcome, quantifier_changed, _ = LETTERS[hit.letter]
     kind, rule, severity = _alert_kind(row, outcome, quantifier_changed, gone, hit.needed, hedge)
+    if kind == "prohibition_lost" and not binds(fx, row, hit.span):
+        severity = "ticket"
     if not kind:
         return
     evidence = Evidence(
@@ -166,6 +168,17 @@ def alert_fact(
         group=group_of(session, what),
         evidence=(evidence,),
     )
+
+
+def binds(fx: Effects, row: FactRow, span: str) -> bool:
+    """Whether a prohibition binds the agent: the user or the system said it, here or first. What an agent or a tool says does
+    not hold is a negated statement too, whose loss wakes nobody.
+    """
+    said = [span_row(fx.draft, name) for name in dict.fromkeys((row.span, span))]
+    return any(one is None or one.role in BINDING for one in said)
+
+
+BINDING = ("user", "system")
 
 
 def _alert_kind(

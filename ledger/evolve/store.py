@@ -17,6 +17,7 @@ from ledger.evolve.facts import (
     regain_everywhere,
     subject_of,
 )
+from ledger.evolve.fates import binds
 from ledger.evolve.rehydration import dependency_changed
 from ledger.evolve.requests import APPLIED, PENDING, REFUSED, remember_request, request_mark, set_status
 from ledger.lookup import carrier_count, fact_row, is_referred, request_row, sessions_concerned, span_facts, span_row
@@ -181,7 +182,7 @@ def _settle_eviction(fx: Effects, session: SessionRow, fact: bytes, span: str, s
     fx.raise_alert(
         kind="prohibition_lost" if banned else "last_carrier_evicted",
         rule="C1",
-        severity="page" if banned else "ticket",
+        severity="page" if banned and binds(fx, row, span) else "ticket",
         subject=subject_of(fact, session.id),
         session=session.id,
         group=group,

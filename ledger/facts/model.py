@@ -26,7 +26,7 @@ from ledger.facts.analysis import Sentence
 from ledger.facts.clauses import Clause
 from ledger.facts.tokens import Token
 
-RULES_VERSION = "r2"
+RULES_VERSION = "r3"
 """Version of the facts' survival and of every rule over them; part of each decision."""
 
 EXTRACTOR = "x2"

@@ -15,7 +15,7 @@ PLACES_MAX = 256
 
 
 class Place(NamedTuple):
-    """Where a value stands in the summary, with the words near it and all words of its clause."""
+    """Where a value stands in the summary, with the words near it, all words of its clause, and the noun that it counts."""
 
     start: int
     end: int
@@ -25,6 +25,7 @@ class Place(NamedTuple):
     near: frozenset[str]
     around: frozenset[str]
     clause: int
+    counted: frozenset[str] = frozenset()
 
 
 class Places:
@@ -90,6 +91,10 @@ class Wanted:
     def near_hits(self, place: Place) -> int:
         """How many of the words nearest to the value stand near the place."""
         return _held(self._near, place.near).bit_count()
+
+    def names(self, keys: frozenset[str]) -> bool:
+        """Is it one of the words, near or not?"""
+        return not (self._near.keys().isdisjoint(keys) and self._rest.keys().isdisjoint(keys))
 
     def closeness(self, place: Place) -> int:
         """4 for each of the nearest words that stands near the place, 2 where it stands in its clause, 1 for any other word."""

@@ -23,7 +23,7 @@ changes; put off; still to be done;
 taken back; done; the heads of proposals and of what is wrong.
 """
 
-_RUNNING = frozenset({"ja", "ko", "zh"})
+RUNNING = frozenset({"ja", "ko", "zh"})
 """Languages in which a word is looked for inside a run of signs: it has no edges, or endings grow on it."""
 
 
@@ -33,15 +33,15 @@ def _load() -> dict[str, dict[str, str]]:
     return {entry.name.removesuffix(".toml"): tomllib.loads(entry.read_text("utf-8")) for entry in entries}
 
 
-_WORDS = _load()
+WORDS = _load()
 
 
 def _alternatives(code: str, kind: str) -> str:
-    phrases = sorted(set(fold(_WORDS[code].get(kind, "")).split()), key=lambda phrase: (-len(phrase), phrase))
-    gap = r"\s*" if code in _RUNNING else r"\s+"
+    phrases = sorted(set(fold(WORDS[code].get(kind, "")).split()), key=lambda phrase: (-len(phrase), phrase))
+    gap = r"\s*" if code in RUNNING else r"\s+"
     whole = "|".join(re.escape(phrase).replace("_", gap) for phrase in phrases if not phrase.endswith("*"))
     begun = "".join("|" + re.escape(phrase[:-1]).replace("_", gap) for phrase in phrases if phrase.endswith("*"))
-    return whole if code in _RUNNING else f"(?<![{WORD}])(?:(?:{whole})(?![{WORD}]){begun})"
+    return whole if code in RUNNING else f"(?<![{WORD}])(?:(?:{whole})(?![{WORD}]){begun})"
 
 
 @lru_cache(maxsize=256)
@@ -62,20 +62,20 @@ def _head(code: str) -> re.Pattern[str]:
 @lru_cache(maxsize=16)
 def _aside(code: str) -> re.Pattern[str] | None:
     """Phrases with a word of standing that say nothing of the kind (`keep in mind`)."""
-    return _pattern(code, "aside") if "aside" in _WORDS[code] else None
+    return _pattern(code, "aside") if "aside" in WORDS[code] else None
 
 
 def language_of(text: str) -> Language:
     """The language that a text is written in, English where it has no file of words."""
     language = detect(fold(text), original=text)
-    return language if language.code in _WORDS else LANGUAGES["en"]
+    return language if language.code in WORDS else LANGUAGES["en"]
 
 
 def says(kind: str, passage: str, language: Language) -> bool:
     """Is one of the words of this kind in a passage? Technical words are English in any language, so where words have no edges
     these count too.
     """
-    if kind not in _WORDS[language.code]:
+    if kind not in WORDS[language.code]:
         return False
     folded = fold(passage)
     aside = _aside(language.code)
@@ -83,32 +83,40 @@ def says(kind: str, passage: str, language: Language) -> bool:
         folded = aside.sub(" ", folded)
     if _pattern(language.code, kind).search(folded):
         return True
-    return language.code in _RUNNING and bool(_pattern("en", kind).search(folded))
+    return language.code in RUNNING and bool(_pattern("en", kind).search(folded))
 
 
-def proposes(section: str, at: int, language: Language) -> bool:
-    """Does a head such as `Fix:`, `Recommendations` or `Next steps:` stand over what is at an offset of a section of a report?
-    In a section with a heading of its own any does; else one in the same line, or before it at the head of a list.
+def without(kind: str, passage: str, language: Language) -> str:
+    """The folded passage without the words of this kind."""
+    folded = fold(passage)
+    return _pattern(language.code, kind).sub(" ", folded) if kind in WORDS[language.code] else folded
+
+
+def proposal_ranges(section: str, language: Language) -> tuple[tuple[int, int], ...]:
+    """The offsets of a section of a report over which a head such as `Fix:`, `Recommendations` or `Next steps:` stands: in a
+    section with a heading of its own all; else its line, or what follows where it is the head of a list.
     """
     folded, whole = fold(section), _HEAD.match(section) is not None
+    found = []
     for code in dict.fromkeys((language.code, "en")):
         for head in _head(code).finditer(folded):
             line = folded.find("\n", head.end())
             rest = folded[head.end() : line if line >= 0 else len(folded)].strip(" \t*_")
-            if whole or head.start() <= at < line or (head.start() <= at and (line < 0 or not rest)):
-                return True
-    return False
+            if whole:
+                return ((0, len(section)),)
+            found.append((head.start(), len(section) if line < 0 or not rest else line))
+    return tuple(found)
 
 
-_END = re.compile(r"[.!?]+[\"')\]*_`]*(?=\s|$)|[\u3002\uff01\uff1f\u061f\u0964]|\n", re.ASCII)
+END = re.compile(r"[.!?]{1,9}[\"')\]*_`]{0,9}(?=\s|$)|[\u3002\uff01\uff1f\u061f\u0964]|\n", re.ASCII)
 
 
 def sentence_at(text: str, start: int, end: int) -> tuple[int, int]:
     """The bounds of the sentence or line that holds code points `[start, end)`."""
     first = text.rfind("\n", 0, start) + 1
-    for mark in _END.finditer(text, first, start):
+    for mark in END.finditer(text, first, start):
         first = mark.end()
-    last = _END.search(text, max(start, end - 1))
+    last = END.search(text, max(start, end - 1))
     return first, last.end() if last is not None else len(text)
 
 
@@ -129,25 +137,7 @@ def tells_of_past(passage: str, language: Language) -> bool:
     return False
 
 
-_EDGE = re.compile(r"[,;:()\u2014\uff0c\u3001\uff1b\u060c]", re.ASCII)
-
-ORDER_CHARS_MAX = 120
-"""In a sentence without stops a word further away says nothing of an order any more."""
-
-
-def clause_at(text: str, start: int, end: int) -> tuple[int, int]:
-    """The bounds of the part between commas that holds code points `[start, end)`."""
-    first, last = sentence_at(text, start, end)
-    for mark in _EDGE.finditer(text, first, start):
-        first = mark.end()
-    mark_behind = _EDGE.search(text, end, last)
-    return first, mark_behind.start() if mark_behind is not None else last
-
-
-def order_at(text: str, start: int, end: int) -> tuple[int, int]:
-    """The bounds of the sentence around an order, cut where a sentence has no end."""
-    first, last = sentence_at(text, start, end)
-    return max(first, start - ORDER_CHARS_MAX), min(last, end + ORDER_CHARS_MAX)
+EDGE = re.compile(r"[,;:()\u2014\uff0c\u3001\uff1b\u060c]", re.ASCII)
 
 
 _HEAD = re.compile(r"^(?:#{1,6} |-{3,}[ \t]*$|={3,}[ \t]*$|\*\*\d{1,3}[.)] )", re.ASCII | re.MULTILINE)
@@ -156,18 +146,13 @@ _HEAD = re.compile(r"^(?:#{1,6} |-{3,}[ \t]*$|={3,}[ \t]*$|\*\*\d{1,3}[.)] )", r
 _BLANK = re.compile(r"\n[ \t]*\n", re.ASCII)
 
 
-def section_at(text: str, start: int) -> tuple[int, int]:
-    """The bounds of the section that holds a code point: from its heading to the next one, or a paragraph without headings."""
-    edge = _HEAD if _HEAD.search(text) else _BLANK
-    first = 0
-    for head in edge.finditer(text, 0, start + 1):
-        first = head.start()
-    last = edge.search(text, start + 1)
-    return first, last.start() if last is not None else len(text)
+def section_edges(text: str) -> list[int]:
+    """Where sections begin: at headings, or at the empty lines of a text without headings."""
+    return [edge.start() for edge in (_HEAD if _HEAD.search(text) else _BLANK).finditer(text)]
 
 
 _QUESTION = re.compile(r"[?\uff1f\u061f](?=[\"')\]*_`\s,;]*$|,\s)", re.ASCII)
-_BRACKETS = re.compile(r"(?<=\s)\([^()]*\)?\W*$", re.ASCII)
+_BRACKETS = re.compile(r"(?<=\s)\([^()]{0,200}(?:\)[^\w()]{0,8})?$", re.ASCII)
 _WORD = re.compile(f"[{WORD}]+", re.ASCII)
 
 
@@ -203,7 +188,11 @@ def pasted(text: str) -> bool:
 
 PASTED_LINES_MIN = 12
 
-_USER_SAID = re.compile(r"\bthe user said:\s*|\buser has answered your questions?:\s*", re.ASCII | re.IGNORECASE)
+_USER_SAID = re.compile(
+    r"\A(?:[^\n]{0,400}tool use was rejected[^\n]{0,300}\bthe user said:|[^\n]{0,80}\buser has answered your questions?:)\s*",
+    re.ASCII | re.IGNORECASE,
+)
+"""How a runtime begins the result of such a call; the same words further down are quoted from somewhere."""
 
 
 def users_words(text: str) -> int | None:

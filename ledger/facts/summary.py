@@ -14,6 +14,7 @@ from ledger.facts.fold import fold, normalise
 from ledger.facts.model import clause_at, near_tokens, side_of
 from ledger.facts.names import NamedText
 from ledger.facts.places import Place, Places
+from ledger.facts.quantities import Number
 from ledger.facts.rates import told_either_way
 from ledger.facts.roles import by_key as roles_by_key
 from ledger.facts.tables import table_rows
@@ -133,13 +134,22 @@ class SummaryText:
         every = _flat(sentence.tokens) | label_keys
         index = {token.start: at for at, token in enumerate(sentence.tokens)}
         for item in sentence.numbers:
-            op = item.op
             part = next((p for s, e, p in spans if s <= item.start < e), -1)
             home = clause_at(sentence, item.start)
             near = _flat(near_tokens(sentence, index[item.start])) if item.start in index else frozenset()
             around = (_flat(home.tokens) | label_keys) if home is not None and len(home.content) > 2 else every
             self.numbers.setdefault(item.unit, Places()).add(
-                Place(item.start, max(item.end, item.noun_end), op, item.value, item.unit, near | label_keys, around, part)
+                Place(
+                    item.start,
+                    max(item.end, item.noun_end),
+                    item.op,
+                    item.value,
+                    item.unit,
+                    near | label_keys,
+                    around,
+                    part,
+                    _counted(sentence, item),
+                )
             )
         for date in sentence.dates:
             part = next((p for s, e, p in spans if s <= date.start < e), -1)
@@ -244,6 +254,16 @@ def _segments(clause: Clause) -> dict[str, tuple[int, ...]]:
             if token.segment not in held:
                 found[key] = (*held, token.segment)
     return found
+
+
+def _counted(sentence: Sentence, number: Number) -> frozenset[str]:
+    """The words for what a number counts; empty where the word behind it is a verb or an adverb (`5 holds`, `40 overnight`)."""
+    if number.noun_start < 0 or number.unit:
+        return frozenset()
+    noun = next((token for token in sentence.tokens if token.start == number.noun_start), None)
+    if noun is None or noun.kind != "w" or noun.tags & (lx.VERB | lx.ADVERB | lx.REPORT):
+        return frozenset()
+    return frozenset(noun.keys)
 
 
 def _flat(tokens: list[Token]) -> frozenset[str]:

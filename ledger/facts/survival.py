@@ -140,12 +140,14 @@ def _nearer(score: int, place: Place, others: _Scored, wanted: Wanted) -> bool:
 
 
 def _counts_alike(fact: Fact, value: str, place: Place, wanted: Wanted) -> bool:
-    """Another number is the same one changed only where it counts the same: eleven guests are no other number of attempts, and
-    a plain number is no changed rate unless more than one word beside them is the same.
+    """Another number is the same one changed only where it counts the same: eleven guests are no other number of attempts. A
+    plain number is no changed rate, and one of a noun that the fact does not speak of no changed number, unless more than one
+    word beside them is the same.
     """
     if fact.subject and not (fact.subject in place.near or fact.subject in place.around):
         return False
-    return (" per " in value) == (" per " in place.value) or wanted.near_hits(place) > 1
+    of_another = bool(place.counted) and not wanted.names(place.counted)
+    return (not of_another and (" per " in value) == (" per " in place.value)) or wanted.near_hits(place) > 1
 
 
 def _worth_comparing(

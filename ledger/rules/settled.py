@@ -4,9 +4,11 @@ It ranks and explains and changes nothing else: outcomes, totals, decisions and 
 session's own: who said it, what was done and said next, what was taken back, what the summary holds in a shorter form.
 
 - Inverted: always open.
-- `superseded`: a later decision says the opposite, or the user took it back, gave another figure for it, or broke in
-  before anything came of it and said it anew.
-- The user's words. A standing wish, ban, limit or deadline, a choice, and what was put off, stays open. A request is settled as
+- `superseded`: a later decision says the opposite, or the user took it back, gave another figure for it in an order or a bound,
+  or broke in before anything came of it and said it anew. What stands is taken back only by most of its own words with its
+  verb, or by words about what was said (`ledger.rules.takings`).
+- The user's words. A standing wish, ban, limit or deadline, a choice, and what was put off, stays open; so does what is to be
+  asked first. A ban is one by its facts or by its words (`ledger.facts.forbidding`). A request is settled as
   `acted` once calls followed it and the work went on or was reported; a call that the user stopped leaves it open. A question,
   and what was told along with it, is `answered` by the reply. What only the user can know (a figure with a unit or bound, an
   address, a name) is open where it is stated as such. Of a pasted text only bans for good stay.
@@ -15,7 +17,7 @@ session's own: who said it, what was done and said next, what was taken back, wh
   done. A choice put to the user is `answered` by the next turn.
 - A tool's words are `passing`, but for an address that is the whole answer, and a file that was written and not recorded since.
 - `held_shorter`: what would be open, but the summary or the kept text has every telling part of it. Of standing words only
-  orders that ban and restrict nothing, and these by their names and figures.
+  orders that ban, restrict and date nothing, and these by their names and figures.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from ledger.rules.takings import TAKINGS_MAX, Taking, lifts_standing, takes_back
 from schemas.facts import FactClass
 
 Reason = Literal["acted", "answered", "held_shorter", "passing", "superseded"]
@@ -34,30 +37,19 @@ REASONS: tuple[Reason, ...] = ("acted", "answered", "held_shorter", "passing", "
 BLANK_SHARE = 10
 """A summary that keeps less than one in ten of the facts that left tells nothing of the work as a whole."""
 
-SHARED_WORDS_MIN = 2
-
-
-TAKINGS_MAX = 500
-"""So many later sentences that take back or give figures are compared with a statement."""
-
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Why a loss is settled and by which span; no reason: it is open."""
+    """Why a loss is settled and by which span; no reason: it is open. `role` is whose words they are, where that was asked: the
+    result of a tool call that a user refused or answered holds the user's.
+    """
 
     reason: Reason | None = None
     span: str | None = None
+    role: str = ""
 
 
 OPEN = Verdict()
 HELD = Verdict("held_shorter")
-
-
-class Taking(msgspec.Struct, frozen=True):
-    """A sentence of a user that takes something back, or gives a figure: its content words and its numbers."""
-
-    words: frozenset[str]
-    figures: frozenset[str]
-    off: bool
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -114,7 +106,7 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True):
     ban: bool = False
     """A negated order, or a member of an order that denies something."""
     plain: bool = False
-    """An order that bans and restricts nothing: that its names, figures and most words stayed says that it did."""
+    """An order that bans, restricts and dates nothing: that its names, figures and most words stayed says that it did."""
     ever: bool = False
     """The words say for how long: always, never, from now on."""
     limit: bool = False
@@ -125,6 +117,8 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True):
     now: bool = False
     """In force until something changes."""
     later: bool = False
+    due: bool = False
+    """It names a day by which something has to be."""
     asks: bool = False
     pasted: bool = False
 
@@ -140,6 +134,8 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True):
     words: frozenset[str] = frozenset()
     figures: frozenset[str] = frozenset()
     """Of its sentence."""
+    verb: str = ""
+    """The stem of its verb, where it is among the words."""
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -222,15 +218,11 @@ class Course:
 
     def taken_back(self, told: Telling) -> str:
         """The user's later span that takes the statement back or gives another figure for it, or the empty string."""
-        at = bisect_right(self._takings, told.ordinal, key=_first_of)
+        at, strict = bisect_right(self._takings, told.ordinal, key=_first_of), told.role == "user" and _until_lifted(told)
         for _, span, taking in self._takings[at : at + TAKINGS_MAX]:
-            shared = len(told.words & taking.words)
-            if shared < SHARED_WORDS_MIN:
-                continue
-            if taking.off and shared * 5 >= len(taking.words) * 2:
+            if strict and lifts_standing(taking, told.words, told.figures, told.verb):
                 return span
-            other = bool(told.figures) and bool(taking.figures) and told.figures.isdisjoint(taking.figures)
-            if other and shared * 4 >= max(len(taking.words), len(told.words)) * 3:
+            if not strict and takes_back(taking, told.words, told.figures):
                 return span
         return ""
 
@@ -300,9 +292,21 @@ def _stands(told: Telling) -> bool:
     if told.asks:
         return told.ban or (told.ever and "%imp" in told.marks)
     orders = not told.marks.isdisjoint({"%imp", "%rule", "%todo"})
-    says = told.every or told.ever or told.lasting or (told.now and told.cls != "prohibition") or (told.later and orders)
+    says = (
+        told.every
+        or told.ever
+        or told.due
+        or told.lasting
+        or (told.now and told.cls != "prohibition")
+        or (told.later and orders)
+    )
     chosen = told.kind in _CHOICES and "%imp" not in told.marks
     return told.ban or told.limit or says or chosen
+
+
+def _until_lifted(told: Telling) -> bool:
+    """Does it stand until somebody lifts it? What was said to be for now announces that another word follows."""
+    return _stands(told) and (not told.now or told.ban or told.ever or told.limit)
 
 
 _CHOICES = frozenset({"decided", "rejected"})

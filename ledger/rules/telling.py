@@ -5,34 +5,32 @@ the span does in the course of its session (`ledger.rules.settled`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import cast
 
 import msgspec
 from msgspec.structs import replace
 
+from ledger.facts.forbidding import begins_denied, dated, denies_all, forbids, lifts, orders, permits, untagged
 from ledger.facts.identifiers import NAMES_IN_FILES, classify
 from ledger.facts.lexicon import ENGLISH, Language
-from ledger.facts.shorter import NAME_CHARS_MIN, content, figures, last_part, names, squashed
+from ledger.facts.shorter import NAME_CHARS_MIN, content, figures
 from ledger.facts.standing import (
     asks,
-    clause_at,
     denies,
     language_of,
-    order_at,
     pasted,
-    proposes,
-    puts_a_choice,
     refused,
     says,
-    section_at,
     sentence_at,
     tells_of_past,
     users_words,
+    without,
 )
 from ledger.facts.toolout import CALL, faulty, written_file
 from ledger.rows import FactRow, LostRow
-from ledger.rules.settled import Step, Taking, Telling
+from ledger.rules.look import SENTENCE_CHARS_MAX, Look, Sentence, file_name, squashed_names
+from ledger.rules.settled import Step, Telling
+from ledger.rules.takings import Taking
 from schemas.facts import FactClass
 
 SAID_CHARS_MAX = 4000
@@ -49,23 +47,15 @@ _PATH = re.compile(r'"(?:file_path|filePath|path|file)":"([^"\\\n]{1,300})"', re
 _ORDERS = frozenset({"instruction", "prohibition", "commitment", "decision"})
 _NAMED = re.compile(r"\S*[/\\]\S*", re.ASCII)
 _COMMIT = re.compile(r"\b(?:git|hg|svn|jj)\b[^|;&\"\n]{0,200}?\b(?:commit|ci|push)\b", re.ASCII)
-_FILE = re.compile(r"[\w@.+-]*\w\.[A-Za-z][A-Za-z0-9]{0,5}\b", re.ASCII)
 _MARK = re.compile(r"%[a-z]+", re.ASCII)
 _BOUND = re.compile(r"[<>]|.* per ", re.ASCII)
 _COUNT = re.compile(r"\d+", re.ASCII)
+_VERB = re.compile(r"%verb=(?:\S*[/=])?([^\s/=]+)", re.ASCII)
+_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$", re.ASCII)
 
 
 _NONE: frozenset[str] = frozenset()
 """One for all spans: each empty set is an object of its own."""
-
-
-class Around(NamedTuple):
-    """A fact of the same span: its place, its context, and its value where that is a figure."""
-
-    start: int
-    end: int
-    context: str
-    figure: str
 
 
 class Spoken(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -99,9 +89,9 @@ def step(span: Spoken, text: str, *, proposals: bool) -> Step:
         span=span.span,
         role="user" if words is not None else span.role,
         call=call,
-        writes=_file_name(target),
+        writes=file_name(target),
         words=content(text, ENGLISH) if written else _NONE,
-        names=_squashed_names(text) if written else _NONE,
+        names=squashed_names(text) if written else _NONE,
         records=call and bool(_COMMIT.search(text)),
         refused=span.role in {"tool", "system"} and not call and refused(text),
         takings=_takings(spoken),
@@ -120,11 +110,10 @@ def writes(text: str) -> str:
     return path[1] if path is not None else ""
 
 
-def telling(text: str, language: Language, row: LostRow, fact: FactRow, place: Place, facts: Sequence[Around]) -> Telling:
-    """A lost fact with what the words around it say; `facts` are all those of its span."""
+def telling(look: Look, row: LostRow, fact: FactRow, place: Place) -> Telling:
+    """A lost fact with what the words around it say."""
     tool = place.span.role == "tool"
-    words = users_words(text) if tool else None
-    role = "user" if words is not None and row.start >= words else place.span.role
+    role = "user" if look.users_from is not None and row.start >= look.users_from else place.span.role
     told = Telling(
         ordinal=place.span.ordinal,
         until=place.until,
@@ -135,64 +124,60 @@ def telling(text: str, language: Language, row: LostRow, fact: FactRow, place: P
         reversed_by=place.reversed_by,
         own=_tells_by_itself(fact, role),
         blank=place.blank,
-        whole=tool and not (text[: row.start] + text[row.end :]).strip(),
-        written=tool and fact.cls == "identifier" and written_file(text) is not None,
+        whole=tool and look.whole(row.start, row.end),
+        written=tool and fact.cls == "identifier" and look.written,
     )
     if role == "user":
-        return _of_user(told, text, language, row, fact, facts)
-    return told if tool else _of_agent(told, text, language, row)
+        return _of_user(told, look, row, fact)
+    return told if tool else _of_agent(told, look, row)
 
 
-def _of_user(told: Telling, text: str, language: Language, row: LostRow, fact: FactRow, facts: Sequence[Around]) -> Telling:
-    first, last = sentence_at(text, row.start, row.end)
-    sentence = text[first:last]
-    around = [one for one in facts if one.start < last and one.end > first]
-    own, orders = _MARK.findall(fact.context), fact.cls in _ORDERS
-    clause = text[slice(*clause_at(text, row.start, row.end))]
-    passage = text[slice(*order_at(text, row.start, row.end))] if orders else clause
+def _of_user(told: Telling, look: Look, row: LostRow, fact: FactRow) -> Telling:
+    text, language, sentence = look.text, look.language, look.sentence(row.start, row.end)
+    own, an_order = _MARK.findall(fact.context), fact.cls in _ORDERS
+    clause = look.clause(row.start, row.end)
+    passage = look.order(row.start, row.end) if an_order else clause
+    said = untagged(sentence.text, language)
+    asked = asks(said, language) if len(said) < len(sentence.text) else sentence.asks
+    due = an_order and not asked and dated(passage, language)
+    ban = _bans(look, sentence, row, fact) or (not look.pasted and _forbidden(said, passage, sentence, fact, language))
     return replace(
         told,
         own=told.own
         and not text.endswith("\\ ", 0, row.start)
-        and len(content(_NAMED.sub(" ", sentence), language)) >= OWN_WORDS_MIN,
-        marks=frozenset(mark for one in around for mark in _MARK.findall(one.context)),
-        ban=_bans(text, row, fact, around, language),
-        plain=fact.cls == "instruction" and fact.polarity == "affirmed" and fact.quantifier in {"", "all"},
+        and len(content(_NAMED.sub(" ", sentence.text), language)) >= OWN_WORDS_MIN,
+        marks=sentence.marks,
+        ban=ban,
+        plain=not (ban or due) and fact.cls == "instruction" and fact.polarity == "affirmed" and fact.quantifier in {"", "all"},
         ever=says("ever", passage, language),
-        limit=any(_BOUND.match(one.figure) for one in around),
+        limit=any(_BOUND.match(one.figure) for one in sentence.around),
         every=fact.quantifier == "all" and "%rule" in own and says("each", text[row.start : row.end], language),
         lasting=_lasts(clause, language),
         now=says("now", clause, language),
         later=says("later", passage, language),
-        asks=asks(sentence, language),
-        pasted=pasted(text),
-        words=content(sentence, language),
-        figures=figures(sentence),
+        due=due,
+        asks=asked,
+        pasted=look.pasted,
+        words=sentence.words,
+        figures=sentence.figures,
+        verb=_verb(own_context=fact.context, words=sentence.words),
     )
 
 
-def _of_agent(told: Telling, text: str, language: Language, row: LostRow) -> Telling:
-    clause = text[slice(*clause_at(text, row.start, row.end))]
-    first, last = section_at(text, row.start)
-    section = text[first:last]
+def _of_agent(told: Telling, look: Look, row: LostRow) -> Telling:
+    language, clause, section = look.language, look.clause(row.start, row.end), look.section(row.start)
     told = replace(
         told,
         lasting=told.cls == "commitment" and _lasts(clause, language),
         done=says("done", clause, language),
         faulty=faulty(clause),
-        chooses=puts_a_choice(text),
-        proposed=proposes(section, row.start - first, language),
+        chooses=look.chooses,
+        proposed=section.proposes(row.start),
     )
     if not (told.proposed or told.kind or told.lasting):
         return told
-    sentence = text[slice(*sentence_at(text, row.start, row.end))]
-    return replace(
-        told,
-        files=frozenset(map(_file_name, _FILE.findall(section))),
-        names=_squashed_names(section),
-        words=content(sentence, language),
-        figures=figures(sentence),
-    )
+    sentence = look.sentence(row.start, row.end)
+    return replace(told, files=section.files, names=section.names, words=sentence.words, figures=sentence.figures)
 
 
 def _takings(text: str) -> tuple[Taking, ...]:
@@ -204,19 +189,33 @@ def _takings(text: str) -> tuple[Taking, ...]:
     while at < len(text):
         start, end = sentence_at(text, at, at + 1)
         sentence = text[start:end]
-        off, numbers = says("off", sentence, language), figures(sentence)
-        if (off or numbers) and not asks(sentence, language):
-            found.append(Taking(content(sentence, language), numbers, off))
+        taking = _taking(sentence[:SENTENCE_CHARS_MAX], language)
+        if taking is not None:
+            found.append(taking)
         at = max(end, at + 1)
     return tuple(found)
 
 
-def _file_name(path: str) -> str:
-    return squashed(path.rsplit("/", 1)[-1])
+def _taking(sentence: str, language: Language) -> Taking | None:
+    off, numbers = says("off", sentence, language), figures(sentence)
+    lifted, permitted = lifts(sentence, language), permits(sentence, language)
+    if not (off or numbers or lifted or permitted) or asks(sentence, language):
+        return None
+    return Taking(
+        words=content(sentence, language),
+        figures=numbers,
+        off=off,
+        lifts=lifted,
+        permits=permitted,
+        bans=_still_bans(sentence, language),
+        bounds=orders(sentence, language),
+    )
 
 
-def _squashed_names(text: str) -> frozenset[str]:
-    return frozenset(last_part(name) for name in names(text) if "/" not in name and not _FILE.search(name)) - {""}
+def _still_bans(sentence: str, language: Language) -> bool:
+    """Does it forbid by the words that are left beside those that take something back?"""
+    rest = without("off", sentence, language)
+    return begins_denied(rest, language) or forbids(rest, language) or denies(rest, language)
 
 
 def on_disk(value: str) -> bool:
@@ -243,12 +242,27 @@ def _lasts(passage: str, language: Language) -> bool:
     return says("only", passage, language) and not tells_of_past(passage, language)
 
 
-def _bans(text: str, row: LostRow, fact: FactRow, around: Sequence[Around], language: Language) -> bool:
+def _bans(look: Look, sentence: Sentence, row: LostRow, fact: FactRow) -> bool:
     """An order not to; or both members of an order that denies one (`the scope, not the whole log`)."""
     own = _MARK.findall(fact.context)
     if "%ban" in own and "%rule" in own:
         return True
-    denied = [one for one in around if "%ban" in one.context and denies(text[one.start : one.end], language)]
     if "%ban" in own:
-        return any(one.start == row.start for one in denied) and any("%rule" in one.context for one in around)
-    return "%rule" in own and any(0 <= one.start - row.end <= NEAR_CHARS for one in denied)
+        return any(one.start == row.start for one in sentence.denied) and any("%rule" in one.context for one in sentence.around)
+    return "%rule" in own and any(0 <= one.start - row.end <= NEAR_CHARS for one in sentence.denied)
+
+
+def _forbidden(said: str, passage: str, sentence: Sentence, fact: FactRow, language: Language) -> bool:
+    """By its words: a ban that the facts of the sentence alone do not show to be one."""
+    if _QUESTION.search(said):
+        return False
+    assent = len(said) < len(sentence.text)
+    if forbids(said if assent else passage, language):
+        return True
+    denied = assent or fact.cls == "prohibition" or "%ban" in fact.context
+    return denied and denies_all(said, language, order="%imp" in sentence.marks)
+
+
+def _verb(*, own_context: str, words: frozenset[str]) -> str:
+    found = _VERB.search(own_context)
+    return found[1] if found is not None and found[1] in words else ""

@@ -30,8 +30,8 @@ class Refused(msgspec.Struct, frozen=True):
     reason: str
 
 
-def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading, without blocking on a pipe that took its place.
+def open_regular(path: Path, *, hint: str = "Name a transcript file, or a folder with transcripts.") -> BinaryIO:
+    """Open a regular file for reading, without blocking on a pipe that took its place. `hint` says what to name instead.
 
     Raises `UsageError`, with what to do, for a path that is missing, unreadable, or anything but a regular file.
     """
@@ -43,7 +43,7 @@ def open_regular(path: Path) -> BinaryIO:
         raise UsageError(f"{path}: cannot be read ({_why(error)})", hint="Check the path and its permissions.") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise UsageError(f"{path}: is no regular file", hint="Name a transcript file, or a folder with transcripts.")
+        raise UsageError(f"{path}: is no regular file", hint=hint)
     return os.fdopen(handle, "rb", buffering=READ_BYTES)
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from ledger.transcripts.model import Conflict, Duplicate, Item, Message, Opened, Round, Summary, TokensAfter, Unread, Version
 from ledger.transcripts.reading import Transcript
+from schemas.ids import span_id
 from schemas.records import SummaryState
 
 Reading = Literal["complete", "degraded", "unknown"]
@@ -20,6 +21,13 @@ class SkippedLine(msgspec.Struct, frozen=True):
 
     line: int
     reason: str
+
+
+class ConflictingLine(msgspec.Struct, frozen=True):
+    """A line whose entry has the id of an earlier one and other words; the earlier one holds."""
+
+    line: int
+    id: str
 
 
 class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +61,8 @@ class InspectReport(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[SkippedLine, ...]
     rounds: tuple[RoundReport, ...]
     reading: Reading
+    conflicting: tuple[ConflictingLine, ...] = ()
+    """The lines behind `conflicts`, of each id the first."""
 
 
 class _Tally:
@@ -72,7 +82,7 @@ class Report:
         self._format = format_name
         self._sessions: dict[str, _Tally] = {}
         self._versions: dict[str, None] = {}
-        self._conflicts: set[tuple[str, str]] = set()
+        self._conflicts: dict[tuple[str, str], int] = {}
         self._skipped: dict[int, str] = {}
         self._rounds: dict[tuple[str, str], Round] = {}
 
@@ -87,7 +97,7 @@ class Report:
         elif isinstance(item, Duplicate):
             self._sessions[item.session].duplicates += item.counted
         elif isinstance(item, Conflict):
-            self._conflicts.add((item.session, item.key))
+            self._conflicts.setdefault((item.session, item.key), item.line)
         elif isinstance(item, Unread):
             self._skipped.setdefault(item.line, item.reason)
         elif isinstance(item, Round):
@@ -126,6 +136,7 @@ class Report:
             skipped=tuple(SkippedLine(line, reason) for line, reason in sorted(self._skipped.items())),
             rounds=tuple(_round_report(number, one) for number, one in enumerate(rounds, 1)),
             reading="degraded" if degraded else "unknown" if "opaque" in states else "complete",
+            conflicting=tuple(ConflictingLine(line, span_id(*entry)) for entry, line in self._conflicts.items()),
         )
 
 

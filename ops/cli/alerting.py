@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ops.cli.options import Json, Local, LogUrl, TokenFile, log_url, time_ms
+from ops.cli.options import SINCE_HELP, Json, Local, LogUrl, TokenFile, log_url, since_ms
 from ops.cli.screen import one_line, print_json, say, talk
+from ops.cli.words import day_time, listed, short_ids, short_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,9 +31,7 @@ _STYLES = {"page": "bold red", "ticket": "yellow", "info": "dim"}
 
 def alerts(
     follow: Annotated[bool, typer.Option("--follow", help="Go on with new ones until interrupted.")] = False,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="T", help="Leave out older ones. ISO 8601, event time.")
-    ] = None,
+    since: Annotated[str | None, typer.Option("--since", metavar="T", help=SINCE_HELP)] = None,
     session: Annotated[str | None, typer.Option("--session", metavar="S", help="Only this session's.")] = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=0, help="Only the last so many of those there are; 0 for all.")
@@ -42,8 +41,11 @@ def alerts(
     token_file: TokenFile = None,
     json: Json = False,
 ) -> None:
-    """Print the alert stream: for people one entry a group, with `--json` every alert."""
-    asyncio.run(_alerts(AlertPrinter(json, time_ms(since), session, limit), follow, log_url(log), local, token_file))
+    """Print the alert stream.
+
+    For people there is one entry a group, and of a kind the first few; with --json every alert.
+    """
+    asyncio.run(_alerts(AlertPrinter(json, since_ms(since), session, limit), follow, log_url(log), local, token_file))
 
 
 async def _alerts(printer: AlertPrinter, follow: bool, url: str, local: bool, token_file: str | None) -> None:
@@ -166,7 +168,7 @@ class AlertPrinter:
         if alert.group != self._group:
             self._finish_group()
             self._group = alert.group
-            say((f"{alert.group}", "bold"), f"  {alert.time or ''}")
+            say((heading(alert), "bold"))
         kind = ("" if alert.state == "raised" else "resolved ", alert.severity, alert.kind)
         self._shown[kind] = self._shown.get(kind, 0) + 1
         if self._shown[kind] > QUOTED_PER_KIND:
@@ -176,4 +178,11 @@ class AlertPrinter:
         for quote in alert.quotes:
             say(f"“{one_line(quote, 200)}”", indent=6)
         if alert.reason:
-            say(alert.reason, indent=6)
+            say(short_ids(alert.reason), indent=6)
+
+
+def heading(alert: AlertAnswer) -> str:
+    """What a group of alerts is about: `round 2, 2026-01-23 16:17, PATH`, or the session where no file is known."""
+    round_ = f"round {alert.round}" if alert.round is not None else ""
+    where = one_line(short_path(alert.path) or f"session {short_ids(alert.session)}")
+    return listed([part for part in (round_, day_time(alert.time), where) if part])

@@ -88,7 +88,10 @@ def _show_verified(answer: ReplayAnswer) -> None:
 
 
 def verify(log: LogUrl = None, json: Json = False) -> None:
-    """Check log and index: every entry, every decision and alert, the structure of the index."""
+    """Check that log and index are what was written.
+
+    Every entry, every decision and alert, the structure of the index.
+    """
     asyncio.run(_verify(log_url(log), json))
 
 

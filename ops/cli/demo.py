@@ -9,11 +9,13 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ops.cli.findings import more_settled, show_losses, show_round, show_trust
+from ops.cli.findings import show_round, show_trust
 from ops.cli.ingesting import show_alert_counts
+from ops.cli.losses import settled_told, show_losses
 from ops.cli.options import Json
+from ops.cli.pairing import beside
 from ops.cli.screen import listing, one_line, print_json, rule_off, say
-from ops.cli.words import count, listed, short_session
+from ops.cli.words import count, listed, short_ids
 
 if TYPE_CHECKING:
     from ops.store import Store
@@ -38,7 +40,10 @@ QUESTIONS = (
 
 
 def demo(json: Json = False) -> None:
-    """Show the main job on a bundled transcript: what two compactions lost, and what would have been refused."""
+    """Show what it does, on a bundled transcript.
+
+    What two compactions lost, what would have been refused, who would have been told, what is still held.
+    """
     asyncio.run(_demo(json))
 
 
@@ -76,7 +81,7 @@ def _introduce(path: Path, records: int, session: str) -> None:
     say(("The compaction ledger on a bundled transcript", "bold"))
     say(
         f"{path.name}: a developer and an agent build a retry budget; the agent's context is compacted twice. "
-        f"The transcript is now {count(records, 'record')} in a temporary log, session {short_session(session)}."
+        f"The transcript is now {count(records, 'record')} in a temporary log, session {short_ids(session)}."
     )
 
 
@@ -97,7 +102,7 @@ async def _lost(store: Store, session: str, json: bool) -> None:
     say(("worst first", "bold"), indent=2)
     shown = [entry for entry in answer.forgotten if entry.settled is None]
     show_losses(shown, answer.receipt.source_path)
-    say(f"… and {answer.open_total - len(shown)} more open; {more_settled(answer)}", indent=2)
+    say(f"… and {answer.open_total - len(shown)} more open; {settled_told(answer.settled_matching, more=True)}", indent=2)
 
 
 async def _refused(records: list[AnyRecord], json: bool) -> None:
@@ -125,7 +130,8 @@ def _show_asked(answer: AskedFirst) -> None:
         say(f"- {item.outcome} {item.cls}, line {item.line}, {item.fidelity} kept, floor {item.floor}", indent=4)
         say(f"“{one_line(item.text, 200)}”", indent=6)
         if item.summary_says:
-            say(f"the summary says: “{one_line(item.summary_says, 200)}”", indent=6)
+            lead = beside(item.text, item.cls, item.outcome, item.summary_says)
+            say(f"{lead}: “{one_line(item.summary_says, 200)}”", indent=6)
     ways = answer.would_pass
     say("Any one of these would let it pass:", indent=2)
     choices = [

@@ -13,7 +13,7 @@ from ledger.errors import LedgerError, UsageError
 from ops.cli.exit import FINE, UNKNOWN, USAGE, VIOLATION, complain, report, settle
 from ops.cli.options import Json, LogUrl, SessionName
 from ops.cli.screen import one_line, print_json, put, say, talk
-from ops.cli.words import count
+from ops.cli.words import count, short_ids
 from ops.json_lines import NothingInFile
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def gate(
     log: LogUrl = None,
     json: Json = False,
 ) -> None:
-    """May this action rest on these claims? Each is fetched raw and compared before the answer.
+    """May this action rest on these claims?
+
+    Each is fetched raw and compared before the answer.
 
     A line of --claims is {"text": …, "key": …}, where the key of a store entry backs the claim, or {"text": …, "summary": …},
     where a summary on record makes it.
@@ -93,7 +95,10 @@ def audit(
     log: LogUrl = None,
     json: Json = False,
 ) -> None:
-    """Ask the agent's own store for a span that has left its window, and put the result on record."""
+    """Ask the agent's own store for an evicted span.
+
+    A span that has left the window has to come back word for word; the result is put on record.
+    """
     asyncio.run(_audit(session, retrieval, log, json))
 
 
@@ -144,7 +149,10 @@ def acknowledge(
     log: LogUrl = None,
     json: Json = False,
 ) -> None:
-    """Say that a degraded scope was repaired, with the event that shows it."""
+    """Say that a degraded scope was repaired.
+
+    It takes the event that shows it.
+    """
     asyncio.run(_acknowledge(session, evidence, authority, log, json))
 
 
@@ -183,12 +191,18 @@ async def _policy_show(session: str | None, log: str | None, json: bool) -> None
         for answer in answers:
             print_json(answer)
         return
-    for scopes, answer in alike(answers):
+    groups = alike(answers)
+    if len(answers) > 1:
+        say(
+            "A policy belongs to a scope, which is a session with its sub-agents; "
+            f"{'all have the same one:' if len(groups) == 1 else 'scopes under the same one stand together:'}"
+        )
+    for scopes, answer in groups:
         _show_policy(scopes, answer)
 
 
 def _show_policy(scopes: list[str], answer: PolicyAnswer) -> None:
-    some = ", ".join(scopes[:SCOPES_NAMED])
+    some = ", ".join(map(short_ids, scopes[:SCOPES_NAMED]))
     name = some if len(scopes) == 1 else f"{len(scopes):,} scopes: {some}{', …' if len(scopes) > SCOPES_NAMED else ''}"
     say((name or "no session yet; a new one begins with", "bold"), f"  rules {answer.rules_version}")
     floors = ", ".join(f"{cls} {floor}" for cls, floor in answer.floors.items())

@@ -1,22 +1,28 @@
-"""How losses, rounds and trust look on a terminal."""
+"""How rounds, totals and trust look on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ops.cli.screen import one_line, say
-from ops.cli.words import count, listed, of_class, place, short_path
+from ops.cli.screen import say
+from ops.cli.words import count, listed, of_class, short_ids, short_path
 
 if TYPE_CHECKING:
-    from ops.queries.forgotten import Forgotten, ForgottenAnswer
+    from ops.queries.forgotten import ForgottenAnswer
     from ops.queries.overview import RoundAnswer
 
-QUOTE_CHARACTERS = 300
-"""A quote longer than this is cut on screen; `--json` has all of it."""
-
-_OUTCOME_STYLES = {"inverted": "bold red", "changed": "bold yellow", "weakened": "yellow", "missing": "bold"}
 _TRUST_STYLES = {"lossless": "green", "degraded": "bold red", "unknown": "yellow"}
+
+ROUNDS_NAMED = 4
+"""Rounds of which each is named; of more, how many they are."""
+
+_UNREAD = {
+    "opaque": ("is encrypted in the transcript", "are encrypted in the transcript"),
+    "empty": ("is left out of the transcript", "are left out of the transcript"),
+    "missing": ("is missing", "are missing"),
+    "error_text": ("is an error message", "are error messages"),
+}
 
 REASONS = {
     "no_declared_store": "no retrieval store was declared: what left the window is gone for the agent",
@@ -42,19 +48,22 @@ REASONS = {
 
 def show_round(row: RoundAnswer, classes: Mapping[str, int]) -> None:
     """One compaction: what left, what became of it, and what is lost by class."""
-    tokens = ""
-    if row.tokens_before is not None:
-        after = f"{row.tokens_after:,}" if row.tokens_after is not None else "?"
-        tokens = f", {row.tokens_before:,} -> {after} tokens"
-    trigger = f" ({row.trigger}{tokens})" if row.trigger else f" ({tokens.removeprefix(', ')})" if tokens else ""
-    say((f"round {row.round}", "bold"), trigger, f": {_fates(row)}", indent=2)
+    told = listed([part for part in (row.trigger, tokens_told(row.tokens_before, row.tokens_after)) if part], none="")
+    say((f"round {row.round}", "bold"), f" ({told})" if told else "", f": {_fates(row)}", indent=2)
     moved = [count(row.summarised, "span") + " summarised", f"{row.kept} kept"]
     moved += [(f"{row.unseen} dropped before any summariser saw them")] if row.unseen else []
-    if row.summary_state != "text":
-        moved.append(f"the summary is {row.summary_state.replace('_', ' ')}, so nothing can be judged")
     say(listed(moved), indent=4)
+    if row.summary_state != "text":
+        say(f"cannot be judged: {unreadable_told([(row.round, row.summary_state)])}", indent=4)
     if classes:
         say("lost: ", listed([of_class(number, cls) for cls, number in classes.items()]), indent=4)
+
+
+def tokens_told(before: int | None, after: int | None) -> str:
+    """The size of the window around a compaction, as far as it is on record."""
+    if before is not None and after is not None:
+        return f"{before:,} -> {after:,} tokens"
+    return f"{before:,} tokens before" if before is not None else f"{after:,} tokens after" if after is not None else ""
 
 
 def _fates(row: RoundAnswer) -> str:
@@ -64,62 +73,46 @@ def _fates(row: RoundAnswer) -> str:
     return f"{count(row.dropped, 'fact')} left the window: {listed(parts)}"
 
 
-def show_losses(entries: Iterable[Forgotten], home: str) -> None:
-    """Losses, worst first: what was said, where it stood, what the summary says instead, what followed.
-
-    `home` is the file that the reader was told of already; only another one is named.
-    """
-    for number, entry in enumerate(entries, 1):
-        where = f"line {entry.line}" if entry.path == home and entry.line is not None else place(entry.path, entry.line)
-        kind = f"{entry.cls} ({entry.kind})" if entry.kind else entry.cls
-        say(
-            f"{number:>3}. ",
-            (entry.outcome.upper(), _OUTCOME_STYLES.get(entry.outcome, "bold")),
-            f" {kind}, rule {entry.rule}, round {entry.round}, {entry.role}, {where}",
-            f"; {_settled(entry)}" if entry.settled else "",
-            indent=1,
-            hang=5,
-        )
-        say(f"“{one_line(entry.text, QUOTE_CHARACTERS)}”", indent=6)
-        if entry.summary_says:
-            say("the summary says: ", (f"“{one_line(entry.summary_says, QUOTE_CHARACTERS)}”", "italic"), indent=6)
-        if entry.reversed_at:
-            say(f"reversed later, at {entry.reversed_at}", indent=6)
-        elif entry.acted:
-            shown = [one_line(action, 60) for action in entry.followed_by[:3]]
-            more = len(entry.followed_by) - len(shown)
-            say("followed by: ", listed(shown), f" and {more} more" if more else "", indent=6)
+def unreadable_told(rounds: Iterable[tuple[int, str]]) -> str:
+    """Which summaries of these rounds and states nobody can read, and why; the empty string where all can be read."""
+    by_state: dict[str, list[int]] = {}
+    for number, state in rounds:
+        if state != "text":
+            by_state.setdefault(state, []).append(number)
+    return "; ".join(_unread(state, numbers) for state, numbers in by_state.items())
 
 
-def _settled(entry: Forgotten) -> str:
-    where = f", line {entry.settled_line}" if entry.settled_line is not None else ""
-    return f"settled: {one_line(entry.settled or '').replace('_', ' ')}{where}"
-
-
-def more_settled(answer: ForgottenAnswer) -> str:
-    """How many losses seem settled, and why."""
-    counts = answer.settled_matching
-    reasons = ", ".join(f"{reason.replace('_', ' ')} {number:,}" for reason, number in counts.items())
-    return f"{sum(counts.values()):,} {'more' if answer.open_matching else 'lost, none open,'} that seem settled ({reasons})"
+def _unread(state: str, numbers: list[int]) -> str:
+    one, several = _UNREAD.get(state, (state, state))
+    if len(numbers) == 1:
+        return f"the summary of round {numbers[0]} {one}"
+    if len(numbers) > ROUNDS_NAMED:
+        return f"{len(numbers)} summaries, from round {numbers[0]} to round {numbers[-1]}, {several}"
+    return f"the summaries of rounds {listed([str(number) for number in numbers[:-1]])} and {numbers[-1]} {several}"
 
 
 def show_totals(answer: ForgottenAnswer) -> None:
-    """The totals of a session, which add up, and the named answer where nothing is listed."""
+    """The totals of a session, which add up, and the named answer where nothing is listed. Where nothing can be judged, why is
+    said first.
+    """
+    from ops.queries.forgotten import UNREADABLE
+
     parts = [f"{answer.survived_in_summary:,} still held", f"{answer.forgotten_total:,} forgotten"]
-    extra = []
-    if answer.unknown_total:
-        extra.append(f"{answer.unknown_total:,} more went with a summary that cannot be read")
-    if answer.tombstoned_total:
-        extra.append(f"{answer.tombstoned_total:,} more were dropped on purpose")
-    say(
-        (f"session {answer.session_id}", "bold"),
-        f": {count(answer.rounds, 'round')}, {count(answer.dropped_total, 'fact')} left the window: {listed(parts)}",
-    )
+    counted = f"{count(answer.rounds, 'round')}, {count(answer.dropped_total, 'fact')} left the window: {listed(parts)}"
+    unread = unreadable_told((one.round, one.summary_state) for one in answer.unreadable)
+    lead = f"cannot be judged: {unread}" if unread and answer.note == "unknown" else ""
+    say((f"session {answer.session_id}", "bold"), f": {lead or counted}")
     if answer.receipt.source_path:
         say(short_path(answer.receipt.source_path), indent=2)
-    for line in extra:
-        say(line, indent=2)
-    if answer.note:
+    if lead:
+        say(counted, indent=2)
+    elif unread:
+        say(f"not judged: {unread}", indent=2)
+    if answer.unknown_total:
+        say(f"{answer.unknown_total:,} more went with a summary that cannot be read", indent=2)
+    if answer.tombstoned_total:
+        say(f"{answer.tombstoned_total:,} more were dropped on purpose", indent=2)
+    if answer.note and not (lead and answer.reason == UNREADABLE):
         say(answer.note, f": {answer.reason}" if answer.reason else "", indent=2)
 
 
@@ -128,4 +121,4 @@ def show_trust(trust: str, reasons: Iterable[str]) -> None:
     say("trust: ", (trust, _TRUST_STYLES.get(trust, "bold")), indent=2)
     for reason in reasons:
         known = REASONS.get(reason.partition(":")[0])
-        say(f"- {reason}" + (f": {known}" if known else ""), indent=4, hang=2)
+        say(f"- {short_ids(reason)}" + (f": {known}" if known else ""), indent=4, hang=2)

@@ -43,7 +43,13 @@ def forgotten(
     token_file: TokenFile = None,
     json: Json = False,
 ) -> None:
-    """What did this session forget? On a transcript it needs no log."""
+    """What did this session forget? Needs no log for a file.
+
+    Listed are open losses, worst first: nothing in the session settles them. Settled ones are counted by reason, and listed
+    with --all: acted on (a request on which calls followed and the work went on), answered (a question or remark to which the
+    other side replied), kept in a shorter form (the summary or the kept text has its telling parts), passing remarks and
+    one-off figures (the agent's or a tool's words of the moment), taken back or replaced later.
+    """
     if len(target) != 1:
         raise UsageError(
             f"one transcript or session at a time, {len(target)} were given",
@@ -153,14 +159,18 @@ def _waits(session: str) -> None:
 
 
 def _show(answer: ForgottenAnswer, limit: int, *, settled: bool, filtered: bool) -> None:
-    from ops.cli.findings import more_settled, show_losses, show_totals
+    from ops.cli.findings import show_totals
+    from ops.cli.losses import settled_told, show_losses
 
     show_totals(answer)
     shown = [entry for entry in answer.forgotten if settled or entry.settled is None]
-    show_losses(shown, answer.receipt.source_path)
+    show_losses(shown, answer.receipt.source_path, whole=not limit)
     more = (answer.matching if settled else answer.open_matching) - len(shown)
+    matching = " that match" if filtered else ""
     if more > 0 and limit:
         what = "" if settled or not answer.settled_matching else " open"
-        say(f"… and {more:,} more{what}{' that match' if filtered else ''}: add --limit 0", indent=2)
+        say(f"… and {more:,} more{what}{matching}: add --limit 0", indent=2)
     if not settled and answer.settled_matching:
-        say(f"{more_settled(answer)}: --all shows them", indent=2)
+        lead = "" if answer.open_matching else f"Nothing open{matching}: "
+        told = settled_told(answer.settled_matching, more=bool(answer.open_matching))
+        say(f"{lead}{told} (--all shows them)", indent=2)

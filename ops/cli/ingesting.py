@@ -30,6 +30,9 @@ SESSIONS_SHOWN = 5
 
 LOSSES_SHOWN = 5
 
+OPEN_COUNTED = 100
+"""Sessions, those with the most losses, whose open ones are counted: each is read once for that."""
+
 
 def ingest(
     paths: Paths,
@@ -156,9 +159,8 @@ def _tell_nothing_found(todo: Plan, skipped: int) -> None:
 
 
 async def show_findings(store: Store, job: Ingest, total: IngestAnswer, cursor: Cursor | None, log: str | None) -> None:
-    """What the files brought: totals, the sessions with the most losses, alerts by kind, what to ask next."""
+    """What the files brought: totals, the sessions with the most open losses, alerts by kind, what to ask next."""
     from ops.queries.alerts import tally
-    from ops.queries.forgotten import totals_of
 
     counted = await tally(store.log, cursor) if cursor is not None else []
     say(
@@ -171,22 +173,34 @@ async def show_findings(store: Store, job: Ingest, total: IngestAnswer, cursor: 
         say_command("cledger sessions --compacted" + _log_words(log), indent=2)
         return
     with store.reading() as reading:
-        found = [reading.session(name) for name in job.sessions]
-        compacted = [(totals_of(one).forgotten, one) for one in found if one.session.rounds]
-        compacted.sort(key=lambda item: -item[0])
-        for _, one in compacted[:SESSIONS_SHOWN]:
+        compacted = await _most_open_first(reading, job.sessions)
+        for one in compacted[:SESSIONS_SHOWN]:
             await _show_session(reading, one, [item for item in counted if item.session == one.session.id], log)
     more = len(compacted) - SESSIONS_SHOWN
     if more > 0:
+        say("")
         say(f"… and {count(more, 'more session')} with compactions:")
         say_command("cledger sessions --compacted" + _log_words(log), indent=2)
     if not compacted:
         say("No session of these was compacted: nothing has left a window.")
-    _show_next(compacted[0][1] if compacted else None, log)
+    _show_next(compacted[0] if compacted else None, log)
+
+
+async def _most_open_first(reading: Reading, names: Iterable[str]) -> list[Found]:
+    """The sessions that were compacted, by their open losses, and then by all."""
+    from ops.queries.forgotten import open_losses, totals_of
+
+    found = [reading.session(name) for name in names]
+    lost = [(totals_of(one).forgotten, one) for one in found if one.session.rounds]
+    lost.sort(key=lambda item: -item[0])
+    some, rest = lost[:OPEN_COUNTED], lost[OPEN_COUNTED:]
+    ranked = [(await open_losses(reading, one), one) for _, one in some]
+    return [one for _, one in sorted(ranked, key=lambda item: -item[0])] + [one for _, one in rest]
 
 
 async def _show_session(reading: Reading, found: Found, counted: Iterable[AlertCount], log: str | None) -> None:
-    from ops.cli.findings import show_losses, show_round
+    from ops.cli.findings import show_round
+    from ops.cli.losses import settled_told, show_losses
     from ops.queries.forgotten import forgotten, lost_by_class
     from ops.queries.overview import rounds_of
 
@@ -198,12 +212,15 @@ async def _show_session(reading: Reading, found: Found, counted: Iterable[AlertC
     classes = lost_by_class(found)
     for row in rounds_of(found):
         show_round(row, classes.get(row.round, {}))
-    if answer.forgotten:
-        say(("worst losses", "bold"), indent=2)
-        show_losses(answer.forgotten, answer.receipt.source_path)
-    more = answer.forgotten_total - len(answer.forgotten)
+    shown = [entry for entry in answer.forgotten if entry.settled is None]
+    if shown:
+        say((f"{answer.open_total:,} open of {answer.forgotten_total:,} lost", "bold"), ", worst first:", indent=2)
+        show_losses(shown, answer.receipt.source_path)
+    elif answer.forgotten_total:
+        say(("none open", "bold"), f": {settled_told(answer.settled_matching, more=False)}", indent=2)
+    more = answer.open_total - len(shown)
     if more > 0:
-        say(f"… and {more:,} more:", indent=2)
+        say(f"… and {more:,} more open:", indent=2)
         say_command(command("cledger", "forgotten", found.session.id) + _log_words(log), indent=4)
     show_alert_counts(counted)
 

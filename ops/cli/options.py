@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from typing import Annotated
 
 import typer
@@ -24,6 +26,11 @@ SessionName = Annotated[str, typer.Option("--session", metavar="S", help="Sessio
 FactText = Annotated[str, typer.Argument(metavar="FACT", help="A fact id, or words that state the fact.")]
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Transcript files, or folders with some.")]
 
+SINCE_HELP = "Leave out older ones, by event time: 7d, 24h or 30m ago, or ISO 8601."
+
+_UNIT_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_AGO = re.compile(r"(\d{1,6})([mhdw])", re.ASCII)
+
 
 def log_url(option: str | None) -> str:
     """The log that was asked for, by option or environment. Raises `UsageError` for a bad address."""
@@ -34,11 +41,19 @@ def log_url(option: str | None) -> str:
     return url
 
 
-def time_ms(text: str | None) -> int | None:
-    """A point in time given on the command line. Raises `UsageError`."""
+def since_ms(text: str | None) -> int | None:
+    """A point in time given on the command line: ISO 8601, or how long ago. Raises `UsageError`."""
     from ops.replay import parse_time_ms
 
-    return parse_time_ms(text) if text is not None else None
+    if text is None:
+        return None
+    ago = _AGO.fullmatch(text.strip())
+    if ago is not None:
+        return int(time.time() * 1000) - int(ago[1]) * _UNIT_MS[ago[2]]
+    try:
+        return parse_time_ms(text)
+    except UsageError:
+        raise UsageError(f"--since {text!r} is no time", hint="Expected 7d, 24h, 30m, or 2026-11-30T12:00") from None
 
 
 def one_of(value: str, allowed: tuple[str, ...], option: str) -> str:

@@ -22,7 +22,10 @@ def rehearse(
     ] = None,
     json: Json = False,
 ) -> None:
-    """What would the ledger decide, step by step? With `expected` in a file it is a policy test."""
+    """What would the ledger decide, step by step?
+
+    With `expected` in a file it is a policy test.
+    """
     asyncio.run(_rehearse(files or [str(SHIPPED)], json))
 
 

@@ -35,7 +35,7 @@ def plan(
     ] = 3_400,
     json: Json = False,
 ) -> None:
-    """Print the topics with their settings and the bytes a day of a fleet. Asks no cluster."""
+    """Print the topics, their settings and the bytes a day of a fleet. Asks no cluster."""
     from consumers.topics import Fleet, warnings_for
     from consumers.topics import plan as planned
 

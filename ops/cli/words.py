@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
+
+from ops.session_names import first_shared
+
+ID_CHARS = 8
+"""So much of an id tells people which one is meant; `--json` has all of it."""
+
+_UUID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.ASCII | re.IGNORECASE)
+_DIGEST = re.compile(r"\b([0-9a-f]{24,64})\b", re.ASCII)
+_FOLDERS = re.compile(r"(?<![\w.~/-])(?:~|\.{1,2})?/?(?:[^\s/'\"=:]+/){2,}(?=[^\s/'\"])")
 
 _CLASS_NOUNS = {
     "prohibition": ("prohibition", "prohibitions"),
@@ -54,11 +66,34 @@ def place(path: str, line: int | None) -> str:
     return f"{short_path(path)}:{line}" if line is not None else short_path(path)
 
 
-def short_session(session: str) -> str:
-    """The beginning of a session id that is long enough to be typed instead of the whole."""
-    root, slash, agent = session.partition("/")
-    short = root if len(root) <= 16 else root[:13]
-    return f"{short}/{agent}" if slash else short
+def left_cut(text: str, width: int) -> str:
+    """The end of a text that fits into `width` characters; what tells a path apart stands there."""
+    return text if len(text) <= width else "…" + text[len(text) - max(width, 2) + 1 :]
+
+
+def short_ids(text: str) -> str:
+    """A name, or a sentence of ours, with every UUID and every hash in it cut to its first characters."""
+    return _DIGEST.sub(lambda found: found[1][:ID_CHARS], _UUID.sub(lambda found: found[1], text))
+
+
+def short_sessions(sessions: Iterable[str]) -> dict[str, str]:
+    """For each session id a beginning that names no other of them: eight characters where that is enough."""
+    known = list(sessions)
+    roots = sorted({session.partition("/")[0] for session in known})
+    alike = [first_shared(one, other) for one, other in pairwise(["", *roots, ""])]
+    sizes = (max(ID_CHARS, before + 1, after + 1) for before, after in pairwise(alike))
+    short = {root: root[:size] for root, size in zip(roots, sizes, strict=True)}
+    return {session: short[root] + slash + agent for session in known for root, slash, agent in [session.partition("/")]}
+
+
+def short_action(action: str) -> str:
+    """What was done, with each path in it cut from the left down to its file."""
+    return _FOLDERS.sub("…/", action)
+
+
+def day_time(moment: str | None) -> str:
+    """An ISO time to the minute, `2026-01-23 16:17`, or the empty string."""
+    return (moment or "")[:16].replace("T", " ")
 
 
 def command(*words: str) -> str:

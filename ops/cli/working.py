@@ -52,7 +52,9 @@ def worker(
         ),
     ] = None,
 ) -> None:
-    """Fold a log, decide requests and publish decisions and alerts, sharing the partitions with other workers.
+    """Fold a log, decide requests, publish decisions.
+
+    Alerts too. Workers share the partitions of a log on Kafka.
 
     Answers /healthz, /readyz and /metrics over HTTP. Exit 5 if a partition stands still before a record it may not pass.
     """

@@ -10,6 +10,7 @@ import typer
 from ops.cli.exit import VIOLATION, complain, settle
 from ops.cli.options import FactText, Json, LogUrl, SessionName
 from ops.cli.screen import one_line, put, say, talk
+from ops.cli.words import short_ids
 
 if TYPE_CHECKING:
     from ops.requests import TombstoneAnswer
@@ -23,14 +24,17 @@ def tombstone(
     log: LogUrl = None,
     json: Json = False,
 ) -> None:
-    """Put on record that exactly the named facts were dropped on purpose."""
+    """Say that a fact was dropped on purpose.
+
+    It holds for exactly the facts that FACT names, and is put on record with its reason and with who decided it.
+    """
     asyncio.run(_tombstone(fact, session, reason, authority, log, json))
 
 
 async def _tombstone(fact: str, session: str, reason: str, authority: str, log: str | None, json: bool) -> None:
     from ops.cli.alerting import AlertPrinter
     from ops.cli.reading import caught_up, opened
-    from ops.queries.alerts import end_of
+    from ops.queries.alerts import end_of, stream
     from ops.requests import tombstone as request
 
     async with opened(log) as store:
@@ -42,17 +46,21 @@ async def _tombstone(fact: str, session: str, reason: str, authority: str, log: 
             if not answer.in_force:
                 settle(VIOLATION)
                 complain(
-                    f"{answer.fact} was stated again after this tombstone, which is on record since then",
+                    f"{short_ids(answer.fact)} was stated again after this tombstone, which is on record since then",
                     "To drop it once more, give another reason.",
                 )
-        if not json:
-            await AlertPrinter(json=False).print_new(store, cursor)
+        if json:
+            return
+        with store.reading() as reading:
+            changed = [alert async for alert in stream(reading, cursor=cursor)]
+    if changed:
+        say("alerts that this raised or resolved:")
+        AlertPrinter(json=False).print(changed)
 
 
 def _show(answer: TombstoneAnswer) -> None:
-    say(
-        ("tombstoned" if answer.added else "already on record", "bold"),
-        f"  {answer.cls} {one_line(answer.value, 160)}  {answer.fact}",
-    )
+    lead = "tombstoned" if answer.added else "already on record"
+    say((lead, "bold"), f": {answer.cls} “{one_line(answer.value, 160)}” (fact {short_ids(answer.fact)})")
+    say(f"because: {one_line(answer.reason)}, says {one_line(answer.authority)}", indent=2)
     if answer.added:
         talk("asked about it, recall now answers: tombstoned")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
+import uuid
 
 from ledger.refusals import Refused
 from ops import open_ledger
@@ -23,7 +24,7 @@ SPOKEN: list[tuple[str, Role, str]] = [
 async def main(url: str) -> None:
     """Record three messages, try to replace two of them by a summary, and mend the summary from the refusal."""
     async with open_ledger(url) as ledger:
-        scope = ledger.scope("example-session", store="none", runtime="example")
+        scope = ledger.scope(f"example-{uuid.uuid4().hex[:8]}", store="none", runtime="example")
         spans = [await scope.record_span(native, text, role=role) for native, role, text in SPOKEN]
 
         draft = "We discussed the payments gateway limits; the billing endpoint needs approval before contact."

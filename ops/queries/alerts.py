@@ -8,6 +8,8 @@ import msgspec
 
 from ledger.errors import LogDamaged
 from ledger.log import ALERTS, EVENTS, Entry, Log
+from ledger.rows import RoundRow
+from ledger.state import ROUND, ordinal_key
 from ops.queries.quotes import Quotes, excerpt, iso_time, time_of
 from ops.store import Reading
 from schemas.alerts import AlertRaised, AnyAlert
@@ -35,6 +37,10 @@ class AlertAnswer(msgspec.Struct, kw_only=True):
     runbook: str
     time: str | None
     position: str
+    round: int | None = None
+    """The compaction that set it off, and the transcript that it is about, where there is one."""
+
+    path: str = ""
 
 
 class Cursor(msgspec.Struct, kw_only=True):
@@ -67,13 +73,15 @@ async def stream(reading: Reading, *, cursor: Cursor | None = None, since_ms: in
     """
     at = cursor or Cursor()
     quotes = Quotes(reading, "")
+    rounds = _Rounds(reading, "")
     async for entry, alert in _entries(reading.log, at, reading.partitions):
         time_ms = await _time_of(reading, entry)
         if since_ms is not None and time_ms is not None and time_ms < since_ms:
             continue
         if quotes.scope != alert.scope:  # one scope's texts at a time are kept
             quotes = Quotes(reading, alert.scope)
-        yield await _answer(quotes, entry, alert, time_ms)
+            rounds = _Rounds(reading, alert.scope)
+        yield await _answer(quotes, entry, alert, time_ms, rounds.of(alert))
 
 
 async def tally(log: Log, cursor: Cursor) -> list[AlertCount]:
@@ -115,7 +123,35 @@ async def _time_of(reading: Reading, entry: Entry) -> int | None:
     return None
 
 
-async def _answer(quotes: Quotes, entry: Entry, alert: AnyAlert, time_ms: int | None) -> AlertAnswer:
+class _Rounds:
+    """The rounds of the sessions of one scope, looked up where an alert belongs to one."""
+
+    def __init__(self, reading: Reading, scope: str) -> None:
+        self._reading, self._scope = reading, scope
+        self._known: dict[str, dict[str, RoundRow]] = {}
+
+    def of(self, alert: AnyAlert) -> RoundRow | None:
+        """The round that set the alert off; None for another cause."""
+        if not alert.group.startswith(f"{alert.session}/"):
+            return None
+        if alert.session not in self._known:
+            found = self._reading.session_in(self._scope, alert.session)
+            rows = found.rows.walk(ROUND, ordinal_key(found.session.ordinal)) if found is not None else ()
+            self._known[alert.session] = {row.round: row for _, row in rows}
+        return self._known[alert.session].get(alert.group.removeprefix(f"{alert.session}/"))
+
+
+async def _path_of(quotes: Quotes, carriers: Iterable[str]) -> str:
+    """The file of the first of these carriers that stands in one."""
+    for carrier in carriers:
+        record = await quotes.record(carrier)
+        if record is not None and record.source is not None and record.source.path:
+            return record.source.path
+    return ""
+
+
+async def _answer(quotes: Quotes, entry: Entry, alert: AnyAlert, time_ms: int | None, round_: RoundRow | None) -> AlertAnswer:
+    carriers = [item.span for item in alert.evidence[:1]] + ([round_.summary] if round_ is not None else [])
     return AlertAnswer(
         state=_state(alert),
         severity=alert.severity,
@@ -133,4 +169,6 @@ async def _answer(quotes: Quotes, entry: Entry, alert: AnyAlert, time_ms: int | 
         runbook=alert.runbook,
         time=iso_time(time_ms),
         position=str(entry.position),
+        round=round_.ordinal if round_ is not None else None,
+        path=await _path_of(quotes, carriers),
     )

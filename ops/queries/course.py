@@ -15,8 +15,9 @@ from ledger.facts.shorter import Shorter
 from ledger.facts.standing import language_of
 from ledger.lookup import fact_row, span_facts, span_row
 from ledger.rows import FactRow, LostRow, RoundRow, SpanRow
+from ledger.rules.look import Around, Look
 from ledger.rules.settled import BLANK_SHARE, Course, Step, Telling, Verdict, settle
-from ledger.rules.telling import Around, Place, Spoken, on_disk, only_here, step, telling
+from ledger.rules.telling import Place, Spoken, on_disk, only_here, step, telling
 from ledger.state import PLACE, ROUND, ordinal_key
 from ops.store import Found, Reading
 from schemas.facts import FactClass
@@ -153,12 +154,13 @@ class _Survey:
             for ref, row in rows
             if row is not None
         ]
+        look = Look(text, language, facts, tool=span.role == "tool")
         for at in lost:
             loss = self._losses[at]
             round_ = self._rounds[loss.round]
             blank = round_.row.survived * BLANK_SHARE < round_.row.dropped
             place = Place(span=span, until=round_.last, blank=blank, reversed_by=loss.reversed_at)
-            told = telling(text, language, loss.row, loss.fact, place, facts)
+            told = telling(look, loss.row, loss.fact, place)
             self._proposals = self._proposals or told.proposed
             self._told[at] = told, text[loss.row.start : loss.row.end], language
 
@@ -171,7 +173,8 @@ class _Survey:
             if told.cls == "identifier" and loss.fact.value in self._used:
                 told = self._with_uses(told, loss.fact.value)
             stayed = await self._stayed(reading, loss.round)
-            found.append(settle(told, course, partial(stayed.holds, words, told.cls, language)))
+            verdict = settle(told, course, partial(stayed.holds, words, told.cls, language))
+            found.append(msgspec.structs.replace(verdict, role=told.role))
         return found
 
     def _with_uses(self, told: Telling, name: str) -> Telling:

@@ -9,7 +9,7 @@ from ledger.facts import extract
 from ledger.facts.survival import split_bound
 from ledger.lookup import fact_row, facts_by_value, span_facts
 from ledger.rows import FactRow
-from ledger.state import FACT, PLACE, SPAN, fact_key, name_key, ordinal_key
+from ledger.state import PLACE, SPAN, fact_key, name_key, ordinal_key
 from ops.store import Found
 from schemas.facts import Fact
 
@@ -85,22 +85,3 @@ def _whole_span(found: Found, text: str, named: Named) -> bool:
                 named.rows[row.id] = row
         return True
     return False
-
-
-_STATEMENTS = ("prohibition", "commitment", "instruction", "decision", "narrative")
-NEAR_MAX = 3
-
-
-def near_facts(found: Found, fact: Fact) -> list[FactRow]:
-    """Statements that the scope has and that contain these very words: the fact asked for is none of them, yet it was not
-    unheard of either.
-    """
-    if fact.cls not in _STATEMENTS or not fact.value:
-        return []
-    near: list[FactRow] = []
-    for _, row in found.rows.walk(FACT, b""):
-        if row.cls in _STATEMENTS and f" {fact.value} " in f" {row.value} ":
-            near.append(row)
-            if len(near) == NEAR_MAX:
-                break
-    return near

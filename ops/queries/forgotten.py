@@ -6,13 +6,15 @@ from typing import cast
 
 import msgspec
 
+from consumers.carrier_index import KIND
+from ledger.errors import IndexDamaged
 from ledger.facts import RULES_VERSION
 from ledger.lookup import fact_row, facts_by_value, scope_row, span_facts, span_row
 from ledger.rows import FactRow, SpanRow
 from ledger.rules.forgotten import Counts, LossRank, Note, counts, note, order
 from ledger.rules.settled import REASONS, Reason, Verdict
 from ledger.rules.trust import reading_fault
-from ledger.state import FACT_IN_SESSION, LOST, ORDINAL_BYTES, PLACE, ordinal_key
+from ledger.state import FACT_IN_SESSION, LOST, ORDINAL_BYTES, PLACE, ROUND, ordinal_key
 from ops.queries.course import Loss, verdicts
 from ops.queries.quotes import Quotes, excerpt, iso_time
 from ops.store import Found, Reading
@@ -20,6 +22,10 @@ from schemas.facts import FACT_CLASSES, FactClass
 
 FOLLOWED_BY_SPANS = 8
 """Spans after a statement in which an action counts as following it (seed 4)."""
+
+
+UNREADABLE = "a summary cannot be read, so nobody can tell what it kept"
+"""Why the answer is *unknown* where everything else of the session was read."""
 
 
 class Forgotten(msgspec.Struct, kw_only=True):
@@ -66,6 +72,13 @@ class Receipt(msgspec.Struct, kw_only=True):
     no_model: bool = True
 
 
+class UnreadableRound(msgspec.Struct, frozen=True):
+    """A round whose summary nobody can read: what went with it cannot be judged."""
+
+    round: int
+    summary_state: str
+
+
 class ForgottenAnswer(msgspec.Struct, kw_only=True):
     """Totals over the whole session whatever the filters, and the losses that passed them."""
 
@@ -89,6 +102,7 @@ class ForgottenAnswer(msgspec.Struct, kw_only=True):
     """Open losses among those that passed the filters."""
     settled_matching: dict[str, int] = msgspec.field(default_factory=dict)
     """Settled losses among those that passed the filters, by reason."""
+    unreadable: list[UnreadableRound] = msgspec.field(default_factory=list)
 
 
 async def forgotten(
@@ -122,6 +136,7 @@ async def forgotten(
         open_total=sum(verdict.reason is None for verdict in judged),
         open_matching=reasons.count(None),
         settled_matching={reason: reasons.count(reason) for reason in REASONS if reason in reasons},
+        unreadable=unreadable_of(found),
     )
 
 
@@ -137,7 +152,13 @@ def reason_of(reading: Reading, found: Found, totals: Counts) -> str:
     """D2: why the answer is *unknown*; the empty string where it is another one."""
     if note_of(reading, found, totals) != "unknown":
         return ""
-    return _not_seen(reading, found) or "a summary cannot be read, so nobody can tell what it kept"
+    return _not_seen(reading, found) or UNREADABLE
+
+
+def unreadable_of(found: Found) -> list[UnreadableRound]:
+    """Rounds of the session without a summary that can be read, oldest first."""
+    rows = (row for _, row in found.rows.walk(ROUND, ordinal_key(found.session.ordinal)))
+    return [UnreadableRound(row.ordinal, row.summary_state) for row in rows if row.summary_state != "text"]
 
 
 def _not_seen(reading: Reading, found: Found) -> str:
@@ -159,7 +180,12 @@ def _losses(found: Found) -> tuple[list[Loss], int]:
     for key, row in found.rows.walk(LOST, group):
         fact = fact_row(found.rows, key[2 * ORDINAL_BYTES :])
         span = span_row(found.rows, row.span)
-        if row.regained or fact is None or span is None:
+        if fact is None or span is None:
+            missing = "fact" if fact is None else "span"
+            raise IndexDamaged(
+                f"{found.scope}: a lost fact stands in the index without its {missing}", hint=f"To do: {KIND.remedy}."
+            )
+        if row.regained:
             continue
         if fact.tombstone or fact.expired:
             tombstoned += 1
@@ -209,7 +235,7 @@ def _rank(loss: Loss, verdict: Verdict) -> LossRank:
     return LossRank(
         outcome=loss.row.outcome,
         cls=cast(FactClass, loss.fact.cls),
-        role=loss.span.role,
+        role=verdict.role or loss.span.role,
         turn=loss.span.turns[0],
         reversed_later=bool(loss.reversed_at),
         settled=verdict.reason is not None,
@@ -226,7 +252,7 @@ async def _entry(found: Found, loss: Loss, verdict: Verdict, quotes: Quotes) -> 
         cls=loss.fact.cls,
         kind=loss.fact.kind,
         round=loss.round,
-        role=loss.span.role,
+        role=verdict.role or loss.span.role,
         text=await quotes.cut(loss.row.span, loss.row.start, loss.row.end),
         span=loss.row.span,
         start=loss.row.start,
@@ -282,6 +308,11 @@ def totals_of(found: Found) -> Counts:
     """The totals alone, without quotes."""
     losses, tombstoned = _losses(found)
     return counts(left=found.session.dropped, lost=len(losses), tombstoned=tombstoned, unknown=_unknown(found))
+
+
+async def open_losses(reading: Reading, found: Found) -> int:
+    """How many losses of the whole session nothing settles. Reads its spans once."""
+    return sum(verdict.reason is None for verdict in await verdicts(reading, found, _losses(found)[0]))
 
 
 def lost_by_class(found: Found) -> dict[int, dict[str, int]]:

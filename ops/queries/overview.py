@@ -8,7 +8,8 @@ import msgspec
 
 from ledger.lookup import scope_row, span_facts, trust_of_scope, window_spans
 from ledger.rules.floors import violation_rate
-from ledger.state import LOST, ROUND, ordinal_key
+from ledger.state import LOST, ORDINAL_BYTES, PLACE, ROUND, ordinal_key
+from ops.queries.quotes import iso_time
 from ops.store import Found, Reading
 from schemas.decisions import Ratio
 
@@ -46,6 +47,12 @@ class SessionAnswer(msgspec.Struct, kw_only=True):
     lost: int
     trust: str
     closed: bool
+    last: str | None = None
+    """Time of its last span, and the file that it stands in, where the log is near enough to ask for each session."""
+
+    path: str = ""
+    unreadable: int = 0
+    """Compactions whose summary nobody can read: what went with them is not judged."""
 
 
 class StatusAnswer(msgspec.Struct, kw_only=True):
@@ -118,10 +125,48 @@ def sessions(reading: Reading, *, compacted: bool, among: Iterable[Found] | None
             lost=lost_now(found),
             trust=trust_of(found, reading.gap)[0],
             closed=found.session.closed,
+            unreadable=sum(row.summary_state != "text" for row in rounds_of(found)),
         )
         for found in (reading.sessions() if among is None else among)
         if found.session.rounds or not compacted
     ]
+
+
+def last_span(found: Found) -> str:
+    """The span of a session that was recorded last, or the empty string. Halves what is left to look at, for a session can be
+    long and rows are walked in one direction.
+    """
+    group = ordinal_key(found.session.ordinal)
+    last, low, high = "", 1, scope_row(found.rows).carriers
+    while low <= high:
+        middle = (low + high) // 2
+        later = next(found.rows.walk(PLACE, group, group + ordinal_key(middle)), None)
+        if later is None:
+            high = middle - 1
+        else:
+            last, low = later[1].span, int.from_bytes(later[0][ORDINAL_BYTES:], "big") + 1
+    return last
+
+
+class _Source(msgspec.Struct):
+    path: str = ""
+
+
+class _Seen(msgspec.Struct):
+    time_ms: int | None = None
+    source: _Source | None = None
+
+
+async def with_last(reading: Reading, answers: list[SessionAnswer]) -> list[SessionAnswer]:
+    """The same with when and where each session was last seen: one record of each is read."""
+    for answer in answers:
+        found = reading.session_in(answer.scope, answer.session)
+        span = last_span(found) if found is not None else ""
+        async for _, value in reading.values(answer.scope, [span] if span else []):
+            seen = msgspec.json.decode(value, type=_Seen)
+            answer.last = iso_time(seen.time_ms)
+            answer.path = seen.source.path if seen.source is not None else ""
+    return answers
 
 
 def status(reading: Reading, found: Found) -> StatusAnswer:

@@ -10,9 +10,10 @@ from ledger.rules.carriers import Answer, CarrierCount, reconstitute
 from ledger.rules.floors import answers_for
 from ledger.rules.trust import is_trusted
 from ledger.state import CARRIED, CARRIER_OF, LIFE, fact_key, name_key
-from ops.queries.facts import named_facts, near_facts
+from ops.queries.facts import named_facts
+from ops.queries.nearest import near_to
 from ops.queries.overview import trust_of
-from ops.queries.quotes import Quotes, excerpt
+from ops.queries.quotes import Quotes
 from ops.store import Found, Reading
 from schemas.facts import Fact
 
@@ -104,9 +105,10 @@ async def recall(reading: Reading, found: Found, text: str, as_of: str = "") -> 
     trust, reasons = trust_of(found, reading.gap)
     quotes = Quotes(reading, found.scope)
     answers = [await _answer(reading, found, row, trust, reasons, quotes, as_of) for row in named.rows.values()]
-    answers.extend(_unseen(found, fact, trust, reasons) for fact in named.unseen)
+    answers.extend([await _unseen(found, text, fact, trust, reasons, quotes) for fact in named.unseen])
     if not answers:
-        reason = "this span's facts were not measured yet" if named.span else "no fact is recognised in this text"
+        reason = "this span's facts were not measured yet" if named.span else await near_to(found, text, quotes)
+        reason = reason or "no fact is recognised in this text"
         answers.append(_plain(text, "unknown", reasons, reason))
     return answers
 
@@ -157,16 +159,15 @@ def _answers_for_class(found: Found, carrier: CarrierAnswer, row: FactRow) -> bo
     return answers_for(row.cls, [(cls, (kept, whole), (low, high)) for cls, kept, whole, low, high in summary.tags])
 
 
-def _unseen(found: Found, fact: Fact, trust: str, reasons: list[str]) -> RecallAnswer:
+async def _unseen(found: Found, text: str, fact: Fact, trust: str, reasons: list[str], quotes: Quotes) -> RecallAnswer:
     linked = any(reason.startswith("linked_scope_not_imported") for reason in scope_row(found.rows).unclear)
     unread = any("unread" in reason or reason.startswith("index_behind_log") for reason in reasons)
     answer, reason = reconstitute(
         seen=False, tombstoned=False, carriers=CarrierCount(), unreadable_round=0, linked_missing=linked
     )
-    near = near_facts(found, fact) if answer == "absent" else []
+    near = await near_to(found, text, quotes, fact) if answer == "absent" else ""
     if near:
-        longer = ", ".join(f"“{excerpt(row.value)}” ({row.id})" for row in near)
-        answer, reason = "unknown", f"never said in just these words, which are part of {longer}"
+        answer, reason = "unknown", near
     elif answer == "absent" and unread:
         answer, reason = "unknown", "part of the transcript or log was not read"
     result = _plain(fact.id, answer, reasons, reason)

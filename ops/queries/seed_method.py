@@ -11,7 +11,7 @@ from ledger.lookup import span_row
 from ledger.rows import RoundRow, SpanRow
 from ledger.rules.forgotten import Counts
 from ledger.state import PLACE, ROUND, ordinal_key
-from ops.queries.forgotten import Forgotten, ForgottenAnswer, followed_by, note_of, reason_of, receipt
+from ops.queries.forgotten import Forgotten, ForgottenAnswer, followed_by, note_of, reason_of, receipt, unreadable_of
 from ops.queries.quotes import Quotes, iso_time
 from ops.store import Found, Reading
 from schemas.records import SpanRecorded
@@ -67,6 +67,7 @@ async def forgotten_by_seed(
         receipt=await receipt(found, quotes, "seed"),
         open_total=totals.forgotten,
         open_matching=len(shown),
+        unreadable=unreadable_of(found),
     )
 
 

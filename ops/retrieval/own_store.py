@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from consumers.auditor import own_answer
 from ledger.facts.fold import fold
 from ledger.lookup import span_row, summary_row
@@ -74,6 +76,25 @@ class OwnStore:
             )
             for shared, span, words in scored[:k]
         ]
+
+
+class Undeclared:
+    """The ledger asked in place of a store that its session never declared, as one read from a transcript: what is absent here
+    may well stand in the agent's own.
+    """
+
+    def __init__(self, store: OwnStore, session: str) -> None:
+        self._store = store
+        self._why = f"session {session} declares no retrieval store: name the agent's own with --retrieval COMMAND"
+
+    async def fetch(self, key: str) -> Fetched:
+        """As the ledger's own store; an absent key says what is missing."""
+        answer = await self._store.fetch(key)
+        return replace(answer, detail=self._why) if answer.status == "absent" else answer
+
+    async def search(self, text: str, k: int) -> Sequence[Hit]:
+        """As the ledger's own store."""
+        return await self._store.search(text, k)
 
 
 def _words(text: str) -> set[str]:

@@ -16,7 +16,7 @@ import msgspec
 from consumers.carrier_index import HASH_BYTES, Batch, CarrierIndex, entry_hash
 from consumers.partition import BATCH_ENTRIES, Partition
 from consumers.snapshots import restore, take
-from consumers.stored_rows import rows_of
+from consumers.stored_rows import ORDINAL_BYTES, SEAT_OF, rows_of
 from ledger.log import EVENTS, Log, NewEntry
 from ledger.transcripts.reading import Transcript
 from ops.store import Store
@@ -48,9 +48,9 @@ class NotingIndex(CarrierIndex):
 def _changes(batch: Batch) -> list[tuple[bytes, bytes | None]]:
     encoded = msgspec.msgpack.Encoder().encode
     found: list[tuple[bytes, bytes | None]] = []
-    for ordinal, draft in batch._drafts.values():
-        scope = ordinal.to_bytes(4, "big")
-        found += [(scope + t.place(key), encoded(row) if row is not None else None) for t, key, row in draft.changes()]
+    for _, stored, draft in batch._drafts.values():
+        places = ((stored.place_for(table, key), row) for table, key, row in draft.changes())
+        found += [(place, encoded(row) if row is not None else None) for place, row in places]
     return sorted(found, key=lambda change: change[0])
 
 
@@ -78,7 +78,8 @@ async def _folded(log: Log, directory: Path, kind: type[CarrierIndex] = CarrierI
 def _rows(index: CarrierIndex) -> dict[bytes, bytes]:
     rows = rows_of(index.file)
     with index.file.read() as txn:
-        return {bytes(key): rows.read(txn, bytes(key), value) for key, value in txn.cursor(db=rows.part)}
+        places = ((bytes(key), value) for key, value in txn.cursor(db=rows.part))
+        return {key: rows.read(txn, key, value) for key, value in places if key[ORDINAL_BYTES:][:1] != SEAT_OF}
 
 
 def _of_file(inputs: Inputs) -> list[AnyRecord]:

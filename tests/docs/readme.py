@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
+from typing import Any
 
 from tests.support.cli import ROOT
 
@@ -10,6 +13,8 @@ README = ROOT / "README.md"
 _DEMO = re.compile(r"(<!-- demo -->\n```text\n)(.*?)(```\n<!-- /demo -->)", re.DOTALL)
 
 _EXCERPT = re.compile(r"(<!-- excerpt -->\n```text\n)(.*?)(```\n<!-- /excerpt -->)", re.DOTALL)
+
+_LOSS = re.compile(r"(<!-- loss -->\n```json\n)(.*?)(```\n<!-- /loss -->)", re.DOTALL)
 
 
 def blocks(language: str, text: str) -> list[str]:
@@ -54,3 +59,22 @@ def excerpt(text: str) -> str:
     found = _EXCERPT.search(text)
     assert found is not None, "README.md has no place for the excerpt"
     return found[2]
+
+
+def loss(text: str) -> str:
+    """The object of one loss that the page shows."""
+    found = _LOSS.search(text)
+    assert found is not None, "README.md has no place for the object of a loss"
+    return found[2]
+
+
+def with_loss(text: str, answer: dict[str, Any]) -> str:
+    """The page with the first loss of this answer."""
+    shown = json.dumps(first_loss(answer), ensure_ascii=False, indent=2)
+    return _LOSS.sub(lambda found: f"{found[1]}{shown}\n{found[3]}", text)
+
+
+def first_loss(answer: dict[str, Any]) -> dict[str, Any]:
+    """The first loss of an answer of `forgotten`, with the path as seen from the project."""
+    entry: dict[str, Any] = answer["forgotten"][0]
+    return {**entry, "path": str(Path(entry["path"]).relative_to(ROOT))}

@@ -12,17 +12,18 @@ from pathlib import Path
 from ops.evidence.stored import stored as stored_evidence
 from tests.bench.stored import stored as stored_bench
 from tests.docs.measured import section, with_measured
-from tests.docs.readme import README, with_demo_output
-from tests.support.cli import in_subprocess
+from tests.docs.readme import README, with_demo_output, with_loss
+from tests.support.cli import SAMPLE, in_subprocess
 
 
 def demo(text: str) -> str:
-    """The page with what the demo prints now."""
+    """The page with what the demo prints now, and one loss of its session."""
     with tempfile.TemporaryDirectory() as folder:
         ran = in_subprocess("demo", data=Path(folder))
-    if ran.code:
-        raise SystemExit(ran.err)
-    return with_demo_output(text, ran.out)
+        lost = in_subprocess("forgotten", SAMPLE, "--json", "--limit", 1, data=Path(folder))
+    if ran.code or lost.err:
+        raise SystemExit(ran.err + lost.err)
+    return with_loss(with_demo_output(text, ran.out), lost.object)
 
 
 def main(arguments: list[str]) -> None:

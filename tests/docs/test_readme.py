@@ -14,7 +14,7 @@ import pytest
 from schemas.codec import encode
 from schemas.ids import event_id
 from schemas.records import SessionOpened
-from tests.docs.readme import README, blocks, demo_output, excerpt, shell_lines, worst_losses
+from tests.docs.readme import README, blocks, demo_output, excerpt, first_loss, loss, shell_lines, worst_losses
 from tests.support.cli import CODEX_SAMPLE, ROOT, SAMPLE, SESSION, has_no_traceback, in_process, in_subprocess
 
 pytestmark = pytest.mark.docs
@@ -88,6 +88,12 @@ def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     assert excerpt(TEXT) == worst_losses(demo_output(TEXT))
 
 
+def test_readme_shows_one_object_of_forgotten(tmp_path: Path) -> None:
+    """Refresh it with: python -m tests.docs.refresh"""
+    ran = in_subprocess("forgotten", SAMPLE, "--json", "--limit", 1, data=tmp_path)
+    assert json.loads(loss(TEXT)) == first_loss(ran.object)
+
+
 def test_demo_touches_neither_the_users_log_nor_the_network(tmp_path: Path) -> None:
     ran = in_subprocess("demo", "--json", data=tmp_path / "data")
     assert ran.code == 0
@@ -103,9 +109,13 @@ def test_demo_touches_neither_the_users_log_nor_the_network(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("code", blocks("python", TEXT), ids=lambda code: code.strip().splitlines()[-1].strip()[:30])
-def test_readme_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readme_python_runs_twice_on_one_log_and_says_what_it_did(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("CLEDGER_DATA", str(tmp_path))
-    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+    for _ in range(2):
+        exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+        assert capsys.readouterr().out.strip()
 
 
 def test_readme_names_only_folders_and_files_that_are_there() -> None:

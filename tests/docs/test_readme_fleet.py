@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -20,6 +21,7 @@ from tests.support.cli import ROOT, SAMPLE, SESSION, in_process
 pytestmark = pytest.mark.docs
 SHOWN = "127.0.0.1:9092"
 TIMEOUT_S = 120
+_SET = re.compile("[A-Z_]+=")
 
 
 @pytest.fixture
@@ -40,38 +42,45 @@ def environment(tmp_path: Path, broker: str) -> dict[str, str]:
 def test_readme_commands_for_a_fleet_do_what_they_show(
     environment: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker that is shown without an end runs until the commands after it are through."""
+    """Workers that are shown without an end run until the commands after them are through."""
     monkeypatch.chdir(tmp_path)
     assert in_process(capsys, "ingest", SAMPLE, "--log", "lmdb:./embedded").code == 0
-    worker: subprocess.Popen[bytes] | None = None
+    workers: list[subprocess.Popen[bytes]] = []
     try:
         for line in fleet_lines(README.read_text("utf-8")):
-            words = _words(line, environment)
+            words, mine = _words(line, environment)
             if words[0] == "export":
                 name, _, value = words[1].partition("=")
                 environment[name] = value if "PREFIX" not in name else new_prefix()
                 continue
             if "--snapshots" in words:
-                mine = {**environment, "CLEDGER_DATA": str(tmp_path / "worker")}
-                worker = subprocess.Popen(words, env=mine, cwd=tmp_path)
+                data = mine.get("CLEDGER_DATA", str(tmp_path / "worker"))
+                workers.append(subprocess.Popen(words, env={**environment, "CLEDGER_DATA": data}, cwd=tmp_path))
                 continue
             if "--exit-when-idle" in words:
-                environment = {**environment, "CLEDGER_DATA": str(tmp_path / "second")}
+                environment = {**environment, "CLEDGER_DATA": str(tmp_path / "job")}
             _run(words, environment)
-        assert worker is not None
-        worker.send_signal(signal.SIGTERM)
-        assert worker.wait(30) == 0
+        assert len(workers) == 2
+        for worker in workers:
+            worker.send_signal(signal.SIGTERM)
+        assert [worker.wait(30) for worker in workers] == [0, 0]
     finally:
-        if worker is not None and worker.poll() is None:
-            worker.kill()
-            worker.wait()
+        for worker in workers:
+            if worker.poll() is None:
+                worker.kill()
+                worker.wait()
 
 
-def _words(line: str, environment: dict[str, str]) -> list[str]:
+def _words(line: str, environment: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The words of a command as they can be run, and the variables that are set in front of it."""
     words = [word.replace(SHOWN, environment["BROKER"]).replace("~", environment["HOME"]) for word in shlex.split(line)]
     words = [SESSION if word == "SESSION" else word for word in words]
+    mine: dict[str, str] = {}
+    while _SET.match(words[0]):
+        name, _, value = words.pop(0).partition("=")
+        mine[name] = value
     program = {"cledger": [sys.executable, "-m", "ops.cli.main"], "python": [sys.executable]}.get(words[0])
-    return [*program, *words[1:]] if program is not None else words
+    return ([*program, *words[1:]] if program is not None else words), mine
 
 
 def _run(words: list[str], environment: dict[str, str]) -> None:

@@ -31,9 +31,10 @@ def wrote(path: str, text: str = "x = 1\n") -> tuple[Turn, Turn]:
     return ("call", ("Write", {"file_path": path, "content": text})), ("answer", f"The file {path} has been updated.")
 
 
-def stopped(command: str) -> tuple[Turn, Turn]:
-    """A command that the user did not let run."""
+def stopped(command: str, said: str = "") -> tuple[Turn, Turn]:
+    """A command that the user did not let run, and what the user said instead."""
     refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    refusal += f" To tell you how to proceed, the user said:\n{said}" if said else ""
     return ("call", ("Bash", {"command": command})), ("answer", refusal)
 
 
@@ -42,13 +43,13 @@ def summary(text: str) -> Turn:
     return "summary", text
 
 
-def transcript(path: Path, turns: Iterable[Turn | Sequence[Turn]]) -> Path:
+def transcript(path: Path, turns: Iterable[Turn | Sequence[Turn]], session: str = "talk") -> Path:
     """Write the session to `path`."""
     flat = [turn for one in turns for turn in ([one] if isinstance(one[0], str) else one)]
     lines, parent = [], None
     for number, (kind, what) in enumerate(flat, 1):
         for line in _lines(kind, what, number):  # type: ignore[arg-type]
-            common = {"parentUuid": parent, "uuid": f"u{number}-{len(lines)}", "sessionId": "talk", "version": "2.1.0"}
+            common = {"parentUuid": parent, "uuid": f"u{number}-{len(lines)}", "sessionId": session, "version": "2.1.0"}
             lines.append(
                 {**common, "isSidechain": False, "timestamp": f"2026-11-03T08:{number // 60:02}:{number % 60:02}.000Z", **line}
             )

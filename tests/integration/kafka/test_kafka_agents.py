@@ -55,6 +55,8 @@ async def test_p9_alerts_are_told_by_cause_and_shown_live(broker: str, tmp_path:
                 await log.append(ALERTS, [NewEntry("s1", encode(each)) for each in new])
                 told = json.loads(await process.stdout.readline())
                 assert (told["group"], told["severity"]) == ("g1", "page")
+                assert told["time"].startswith("20")
+                assert told["look"] == "cledger alerts --session s1"
                 assert told["raised"] == {"fact_lost": 1, "prohibition_lost": 1}
                 lines = [line async for line in _data_of(live, 2)]
                 assert [json.loads(line)["output_seq"] for line in lines] == [1, 2]

@@ -93,7 +93,7 @@ async def test_what_a_worker_cannot_do_is_refused_before_it_starts(broker: str, 
             ("--web", "0.0.0.0:0"): (2, "--token-file"),
             ("--web", "nowhere"): (2, "no address"),
             ("--web", (await first.url()).removeprefix("http://")): (4, "is taken"),
-            ("--web", "127.0.0.1:0"): (3, "CLEDGER_DATA of its own"),  # the indexes of the first
+            ("--web", "127.0.0.1:0"): (2, "CLEDGER_DATA of its own: CLEDGER_DATA="),  # the indexes of the first
         }
         for arguments, (code, said) in refusals.items():
             ran = ledger.start("a", *arguments)

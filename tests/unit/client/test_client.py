@@ -126,8 +126,11 @@ async def test_gate_holds_a_claim_that_its_span_contradicts(ledger: LedgerClient
     assert allowed.substantiated_by == (span,)
     with pytest.raises((RehydrationBoundaryError, LosslessRetrievalBoundaryError)) as denied:
         await scope.gate([Claim(text="Restart worker-7 during the day.", key=span)], action="restart")
-    assert "does_not_hold" in str(denied.value)
-    with pytest.raises(Refused):
+    told = str(denied.value)
+    assert "claim 'Restart worker-7 during the day.' (s:m1) does_not_hold: the original does not say so" in told
+    assert repr(BAN) in told
+    assert "record first" not in told
+    with pytest.raises(Refused, match=r"(?s)nothing came back for it.*record first no-such-span"):
         await scope.gate([Claim(text=BAN, key="no-such-span")], action="restart")
     with pytest.raises(Refused):
         await scope.gate([], action="restart")
@@ -232,19 +235,23 @@ def test_synchronous_facade_answers_as_the_other_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("example", "says"), [("ask_before_evicting", "anchored in summary-2"), ("gate_before_acting", "allowed: it stands in")]
+    ("example", "says"),
+    [
+        ("ask_before_evicting", ("is refused", "anchored in summary-2")),
+        ("gate_before_acting", ("is denied", "the original does not say so", "allowed: it stands in")),
+    ],
 )
-def test_example_runs(example: str, says: str, tmp_path: Path) -> None:
+def test_example_runs_again_on_one_log(example: str, says: tuple[str, ...], tmp_path: Path) -> None:
     """The examples of the README, as a user would run them."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"ops.examples.{example}", f"lmdb:{tmp_path / 'log'}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert says in done.stdout
-    assert "refused" in done.stdout
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", f"ops.examples.{example}", f"lmdb:{tmp_path / 'log'}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert [part for part in says if part not in done.stdout] == []
 
 
 @pytest.mark.parametrize("bad", [{"turn": 2**70}, {"turn": 1.5}, {"role": "bogus"}])

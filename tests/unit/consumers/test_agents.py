@@ -40,9 +40,10 @@ def test_one_bad_compaction_is_one_notification_and_the_most_severe_alert_leads(
     """Design section 6: sinks page per group."""
     gathering = Gathering()
     for number in range(1, 375):
-        assert gathering.take(alert(number, severity="page" if number == 200 else "ticket"), 0.0)
+        assert gathering.take(alert(number, severity="page" if number == 200 else "ticket"), 0.0, number)
     assert gathering.due(GATHER_S / 2) == []
     (found,) = gathering.due(GATHER_S)
+    assert found.published_ms == 1  # of the first
     assert (found.severity, found.raised) == ("page", {"fact_lost": 373, "prohibition_lost": 1})
     assert found.first["subject"] == "fact200@s1"
     assert gathering.due(10 * GATHER_S) == []

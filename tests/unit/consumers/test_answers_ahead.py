@@ -16,14 +16,17 @@ import pytest
 import consumers.answering_ahead
 import consumers.folding
 from consumers.carrier_index import CarrierIndex
+from consumers.folding import stray_scope
 from consumers.partition import Partition
 from ledger.adapters.memory_log import MemoryLog
+from ledger.errors import IntegrityError, UnknownRecordType
 from ledger.fold import Step, step
-from ledger.log import DECISIONS, EVENTS
+from ledger.log import DECISIONS, EVENTS, Entry, NewEntry
 from ledger.recorded import Recorded
 from ledger.state import Rows
 from schemas.codec import decode_decision
 from schemas.decisions import RecordRejected
+from schemas.ids import Position
 from schemas.records import AnyRecord, CompactionObserved
 from tests.support import given as g
 from tests.support.folding import ends, entries, fold_all, published
@@ -82,9 +85,12 @@ async def following(log: MemoryLog, root: Path) -> AsyncIterator[Partition]:
     finally:
         task.cancel()
         await asyncio.wait([task])
+        fault = None if task.cancelled() else task.exception()
         await partition.stop_reading()
         partition.close()
         index.close()
+        if fault is not None:
+            raise fault
 
 
 async def said(log: MemoryLog, scope: str, *names: str) -> None:
@@ -199,6 +205,70 @@ async def test_request_of_the_scope_whose_round_is_folded_waits_for_it(tmp_path:
         gate.open.set()
         await until(lambda: partition.published_next == 9)
     assert (await decided(log, BUSY))[-1] == "own"
+
+
+async def waiting_behind(log: MemoryLog, root: Path, gate: Gate, new: list[NewEntry]) -> None:
+    """These come while a round is folded, then the fold goes on. Raises what it stops with."""
+    async with following(log, root) as partition:
+        await log.append(EVENTS, entries([round_()]))
+        await until(gate.reached.is_set)
+        await log.append(EVENTS, new)
+        await until(lambda: [*partition._waiting])
+        gate.open.set()
+        await asyncio.sleep(0.3)
+
+
+async def test_nothing_is_answered_behind_an_offset_that_is_missing(tmp_path: Path, gate: Gate) -> None:
+    """P1, P5: the record that is not there may be one of the request's own scope; the fold stops before it."""
+    log = Holed()
+    await log.append(EVENTS, entries(begun()))
+    log.hole = 6
+    with pytest.raises(IntegrityError, match="offset 6 is missing"):
+        await waiting_behind(log, tmp_path, gate, entries([g.span(1, "n:41", session=ASKS, scope=ASKS), *asking("q1")]))
+    assert await decided(log, ASKS) == []
+
+
+class Holed(MemoryLog):
+    """A log that lost a record in its middle."""
+
+    hole: int | None = None
+
+    def __init__(self) -> None:
+        super().__init__(partitions=1)
+
+    async def read(self, topic: str, partition: int, offset: int, **limits: int) -> list[Entry]:
+        found = await super().read(topic, partition, offset, **limits)
+        return [entry for entry in found if topic != EVENTS or entry.position.offset != self.hole]
+
+
+@pytest.mark.parametrize("value", [b'{"type":"of.a.later.release.v1"}', b'{"scope":"x", "type":"of.a.later.release.v1"}'])
+async def test_nothing_is_answered_behind_a_record_of_an_unknown_type(tmp_path: Path, gate: Gate, value: bytes) -> None:
+    """Three faults: the partition stands before it, whoever it is of, and says nothing of what comes after."""
+    log = MemoryLog(partitions=1)
+    await log.append(EVENTS, entries(begun()))
+    with pytest.raises(UnknownRecordType, match=r"of\.a\.later\.release"):
+        await waiting_behind(log, tmp_path, gate, [NewEntry("other", value), *entries(asking("q1"))])
+    assert await decided(log, ASKS) == []
+
+
+async def test_scope_that_speaks_of_strays_is_not_answered_ahead(tmp_path: Path, gate: Gate) -> None:
+    """P2, P9: what is misrouted under another key takes a number there, so no number is known ahead."""
+    stray = stray_scope(0, 1)
+    own = {"session": stray, "scope": stray}
+    log = MemoryLog(partitions=1)
+    before = [g.opened(stray, scope=stray), g.span(1, "n:40", **own), g.summary("m1", "n:40", **own)]
+    await log.append(EVENTS, entries([*before, *begun()[3:]]))
+    async with following(log, tmp_path) as partition:
+        await log.append(EVENTS, entries([round_()]))
+        await until(gate.reached.is_set)
+        log._entries[EVENTS][0].append(Entry(Position(EVENTS, 0, 6), "", b"published past the ledger"))
+        await log.append(EVENTS, entries([g.request("q1", "m1", 1, **own)]))
+        await until(lambda: len([*partition._waiting]) == 2)
+        gate.open.set()
+        await until(lambda: partition.published_next == 8)
+    numbers = [decode_decision(entry.value).output_seq for entry in await log.read(DECISIONS, 0, 0) if entry.key == stray]
+    assert len(numbers) == 2
+    assert numbers == sorted(set(numbers))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -7,11 +7,15 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from consumers.stored_rows import rows_of
 from ledger.errors import IndexDamaged, LedgerError
 from ledger.facts import RULES_VERSION, extract
 from ledger.log import ALERTS, DECISIONS, EVENTS, NewEntry
+from ledger.state import ORDINAL_BYTES
+from ops.queries.forgotten import forgotten
 from ops.store import Store, open_store
 from schemas.codec import encode
 from schemas.ids import event_id
@@ -108,6 +112,40 @@ async def test_index_damaged_is_rebuilt_to_the_same_digest_and_publishes_nothing
             assert reading.digest() == digest
         assert await ends(store) == published
     assert bool(notices) == (damage is not gone)
+
+
+async def test_answer_over_an_index_with_a_flipped_key_is_the_right_one_or_none(
+    built: tuple[Path, str, tuple[int, int]],
+) -> None:
+    """P7: keys of rows and of seats; a fact that cannot be found is not taken for one that nobody stated."""
+    directory = built[0]
+    right = await losses(directory)
+    data = directory / "index" / "p000" / "data.mdb"
+    async with open_store(f"lmdb:{directory}") as store:
+        file = store.partitions[0].index.file
+        with file.read() as txn:
+            keys = [bytes(key) for key, _ in txn.cursor(db=rows_of(file).part)]
+    chance = random.Random(11)
+    chosen = chance.sample([key for key in keys if len(key) > ORDINAL_BYTES + 1], 2 * FLIPS)
+    sound, noticed = data.read_bytes(), 0
+    for key in chosen:
+        flipped = bytearray(key)
+        flipped[chance.randrange(ORDINAL_BYTES + 1, len(key))] ^= 1 << chance.randrange(8)
+        data.write_bytes(sound.replace(key, bytes(flipped)))
+        try:
+            assert await losses(directory) == right
+        except LedgerError:
+            noticed += 1
+    print(f"{noticed} of {len(chosen)} keys noticed, the others were not asked for")
+    assert noticed
+
+
+async def losses(directory: Path) -> bytes:
+    """What the session forgot."""
+    async with open_store(f"lmdb:{directory}") as store:
+        with store.reading() as reading:
+            found = reading.session("s")
+            return msgspec.json.encode(await forgotten(reading, found, round_=None, classes=frozenset(), limit=0))
 
 
 async def test_index_with_flipped_bits_is_noticed_or_unharmed(built: tuple[Path, str, tuple[int, int]]) -> None:

@@ -193,6 +193,74 @@ async def test_decisions_that_could_not_be_sent_early_are_sent_after_the_commit(
     await published(asked.log)
 
 
+async def test_owner_again_sends_nothing_before_it_learnt_what_is_on_record(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P9: another owner may have said it meanwhile; also where the right comes back in the middle of a batch."""
+    await asked.partition.own(False)
+    finish, loop = Batch.finish, asyncio.get_running_loop()
+
+    def regained(self: Batch) -> None:
+        asyncio.run_coroutine_threadsafe(asked.partition.own(True), loop).result(5.0)
+        finish(self)
+
+    monkeypatch.setattr(Batch, "finish", regained)
+    await asked.ask("q1")
+    monkeypatch.undo()
+    assert await asked.log.end(DECISIONS, 0) == 0
+    assert asked.partition.published_next == 3
+    await fold_all(asked.log, asked.root / "other")
+    assert await asked.log.end(DECISIONS, 0) == 1
+    await asked.partition.catch_up()
+    assert await asked.log.end(DECISIONS, 0) == 1
+    assert asked.partition.published_next == 4
+
+
+async def test_right_that_went_and_came_while_something_was_on_its_way_is_not_used_at_once(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P9: what was clear in one turn of the right says nothing of the next."""
+    append = asked.log.append
+
+    async def slow(topic: str, entries: Sequence[NewEntry]) -> list[Position]:
+        found = await append(topic, entries)
+        if topic == DECISIONS:
+            taken = asyncio.create_task(asked.partition.own(False))
+            await asyncio.sleep(0)
+            given = asyncio.create_task(asked.partition.own(True))
+            await asyncio.sleep(0)
+            moves.extend((taken, given))
+        return found
+
+    moves: list[asyncio.Task[None]] = []
+    await asked.ask("q1")
+    monkeypatch.setattr(asked.log, "append", slow)
+    await asked.ask("q2")
+    await asyncio.wait(moves)
+    monkeypatch.undo()
+    assert not asked.partition._publisher.clear
+    assert not asked.partition.taken_over
+    await asked.ask("q3")
+    assert await asked.log.end(DECISIONS, 0) == 3
+
+
+@pytest.mark.parametrize("copies", [1, 2, 20])
+async def test_what_was_sent_twice_for_one_request_answers_no_later_one(asked: Asked, copies: int) -> None:
+    """P3: each time that a request is repeated its decision is said again, however often an owner before said it."""
+    await asked.ask("q1")
+    said = await asked.log.read(DECISIONS, 0, 0)
+    again = [NewEntry(entry.key, entry.value, entry.headers) for entry in said]
+    for _ in range(copies):
+        await asked.log.append(DECISIONS, again)
+    await asked.partition.own(True)  # learns of the copies
+    for asks in range(1, 3):
+        await asked.ask("q1")
+        assert await asked.log.end(DECISIONS, 0) == 1 + copies + asks
+    before = await ends(asked.log)
+    await fold_all(asked.log, asked.root / "anew")
+    assert await ends(asked.log) == before
+
+
 async def test_worker_that_lost_the_right_to_publish_says_nothing_early(asked: Asked) -> None:
     """Ownership is the right to publish; the fold goes on."""
     await asked.partition.own(False)

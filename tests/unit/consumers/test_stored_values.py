@@ -30,6 +30,13 @@ class Shelf:
         with self.env.begin() as txn:
             return self.values.get(txn, key)
 
+    def go_through(self, start: bytes) -> None:
+        with self.env.begin() as txn, txn.cursor(db=self.values.part) as cursor:
+            more = self.values.seek(cursor, start)
+            while more:
+                self.values.check(cursor)
+                more = cursor.next()
+
     def raw(self, name: bytes) -> dict[bytes, bytes]:
         with self.env.begin() as txn:
             return {bytes(key): bytes(value) for key, value in txn.cursor(db=self.env.open_db(name, txn=txn))}
@@ -87,6 +94,29 @@ def test_value_moved_to_another_key_is_noticed(shelf: Shelf) -> None:
         txn.put(b"two", stored, db=shelf.values.part)
     with pytest.raises(IndexDamaged):
         shelf.get(b"two")
+
+
+@pytest.mark.parametrize("bit", range(8))
+@pytest.mark.parametrize("size", [40, 6000])
+def test_key_with_any_bit_flipped_hides_no_value(tmp_path: Path, size: int, bit: int) -> None:
+    """P7: what was written is never taken for what is not there, by who asks for it and by who goes through its neighbours."""
+    name = b"name-%d-which-is-one-of-a-kind"
+    made = Shelf(tmp_path)
+    for number in range(3):
+        made.put(name % number, bytes(size))
+    made.env.close()
+    data = tmp_path / "data.mdb"
+    sound = data.read_bytes()
+    for at in range(len(name) - 1):
+        flipped = bytearray(name % 1)
+        flipped[at] ^= 1 << bit
+        data.write_bytes(sound.replace(name % 1, bytes(flipped)))
+        made = Shelf(tmp_path)
+        with pytest.raises(IndexDamaged):
+            made.get(name % 1)
+        with pytest.raises(IndexDamaged):
+            made.go_through(name % 0)
+        made.env.close()
 
 
 def test_value_without_one_of_its_pieces_is_noticed(shelf: Shelf) -> None:

@@ -9,14 +9,11 @@ from ledger.facts.lexicon import LANGUAGES, UNREAD
 from ledger.facts.standing import (
     KINDS,
     asks,
-    clause_at,
     language_of,
     pasted,
-    proposes,
     puts_a_choice,
     refused,
     says,
-    section_at,
     sentence_at,
     tells_of_past,
     users_words,
@@ -32,7 +29,7 @@ NEEDED = [kind for kind in KINDS if kind != "only"]
 def test_standing_every_language_that_is_read_has_words_of_every_kind(code: str, kind: str) -> None:
     language = LANGUAGES[code]
     assert not says(kind, "pool", language)
-    first = standing._WORDS[code][kind].split()[0].removesuffix("*").replace("_", " ")
+    first = standing.WORDS[code][kind].split()[0].removesuffix("*").replace("_", " ")
     assert says(kind, f"pool {first} pool", language)
 
 
@@ -73,33 +70,10 @@ def test_standing_only_of_the_past_is_told_from_a_limit(text: str, past: bool) -
     assert tells_of_past(text, ENGLISH) is past
 
 
-def test_standing_passages_are_sentence_clause_and_section() -> None:
+def test_standing_sentence_holds_its_code_points() -> None:
     text = "First one. Use tabs, not spaces, in src/pool.c! Then\nthe rest"
     at = text.index("not")
     assert text[slice(*sentence_at(text, at, at + 3))].strip() == "Use tabs, not spaces, in src/pool.c!"
-    assert text[slice(*clause_at(text, at, at + 3))].strip() == "not spaces"
-    parts = "## One\nfirst\n## Two\nsecond\n"
-    assert parts[slice(*section_at(parts, parts.index("second")))] == "## Two\nsecond\n"
-    plain = "first\n\nsecond\n\nthird"
-    assert plain[slice(*section_at(plain, plain.index("second")))].strip() == "second"
-
-
-@pytest.mark.parametrize(
-    ("text", "head"),
-    [
-        ("**Fix:** pass the guard", True),
-        ("### Recommendation\npass the guard", True),
-        ("**3. The lock is taken twice**\npass the guard\n**Fix:** once", True),
-        ("Next steps:\n- drain the queue\n- pass the guard", True),
-        ("**Empfehlung:** pass the guard durch die ganze Kette und nicht neu", True),
-        ("1. Cause: pass the guard\n2. Recommendation: take the first", False),
-        ("1. Recommendation: take the first\n2. Cause: pass the guard", False),
-        ("I fix the pool and pass the guard", False),
-        ("the fix was simple: pass the guard", False),
-    ],
-)
-def test_standing_proposal_stands_under_a_head(text: str, head: bool) -> None:
-    assert proposes(text, text.index("pass"), language_of(text)) is head
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from ledger.state import LIFE, LOST, ROUND
 from schemas.codec import decode_decision, encode
 from schemas.decisions import CompactionGranted, CompactionJudged, CompactionRefused
-from schemas.records import SpanRange
+from schemas.records import Role, SpanRange
 from tests.support.given import Fold, Scenario, given, observed, opened, request, span, summary
 from tests.support.toy_facts import toy_id
 
@@ -28,6 +28,17 @@ def test_c3_lost_fact_is_a_ticket_and_a_lost_ban_a_page() -> None:
     scenario.then_alert("+fact_lost", severity="ticket", rule="C3", subject=f"{F40}@s1", group="s1/r1", runbook="fact_lost")
     scenario.then_alert("+prohibition_lost", severity="page", subject=f"{BAN}@s1", group="s1/r1")
     assert [item.cls for item in scenario.decision.evidence] == ["prohibition", "numeric"]
+
+
+@pytest.mark.parametrize(
+    ("roles", "severity"),
+    [(("assistant",), "ticket"), (("tool",), "ticket"), (("system",), "page"), (("user", "assistant"), "page")],
+)
+def test_c3_negated_statement_pages_only_if_it_binds_the_agent(roles: tuple[Role, ...], severity: str) -> None:
+    """C3, P9: what an agent or a tool says does not hold wakes nobody, unless the user had said it first."""
+    spans = [span(number, "p:billing", role) for number, role in enumerate(roles, 1)]
+    scenario = given(opened(), *spans, summary("m1", "x")).when(observed("r1", "m1", turn=len(roles)))
+    scenario.then_alerts("+prohibition_lost").then_alert("+prohibition_lost", severity=severity, subject=f"{BAN}@s1")
 
 
 def test_kept_tail_stays_in_the_window() -> None:

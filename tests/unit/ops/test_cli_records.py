@@ -7,6 +7,7 @@ import os
 import resource
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ledger.facts import RULES_VERSION
@@ -58,6 +59,17 @@ def test_t3_evidence_that_names_a_renamed_record_names_it_still(cli: Cli, tmp_pa
     assert (answer.renamed, answer.invalid) == (1, [])
     assert isinstance(batch[1], DegradationAcknowledged)
     assert batch[1].evidence == audit.id
+
+
+def test_p10_line_that_a_lenient_reader_passes_over_is_listed_and_the_rest_goes_on(cli: Cli, tmp_path: Path) -> None:
+    """P10, P1: a key that is no UTF-8 in a field that nobody reads; and a number of any length there does no harm."""
+    odd = encode(SPAN)[:-1] + b',"z\xff":1}'
+    long = encode(msgspec.structs.replace(SPAN, span="s1:long"))[:-1] + b',"z":' + b"9" * 5000 + b"}"
+    path = lines(tmp_path / "r.jsonl", encode(OPENED), odd, long, encode(SPAN))
+    ran = cli("record", "--file", path, "--json")
+    assert ran.code == 2
+    assert ran.object["added"] == 3
+    assert [each["line"] for each in ran.object["invalid"]] == [2]
 
 
 def test_p10_record_that_names_a_key_twice_is_refused(cli: Cli, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_policy_show_tells_scopes_of_one_policy_together(cli: Cli, tmp_path: Pat
     shown = cli("policy", "show", "--log", url).out
     assert shown.count("floors:") == 2
     assert "4 scopes: s0, s1, s2, …" in shown
+    assert shown.startswith("A policy belongs to a scope")
     assert len(cli("policy", "show", "--log", url, "--json").objects) == 5
 
 
@@ -95,16 +96,33 @@ UNREADABLE = [user("u1", "Ship only after QA has signed."), assistant("a1", "Yes
 
 
 @pytest.mark.parametrize(
-    ("lines", "why"),
+    ("lines", "why", "shown"),
     [
-        ([*UNREADABLE, summary("s1", "", "b1"), user("u2", "Go on.")], "a summary cannot be read"),
-        ([*UNREADABLE, user("u2", "Go on.")], "a summary cannot be read"),
-        ([user("u1", "Hm."), b"{broken}", user("u2", "Go on.")], "lines of the transcript could not be read"),
+        (
+            [*UNREADABLE, summary("s1", "", "b1"), user("u2", "Go on.")],
+            "a summary cannot be read",
+            "cannot be judged: the summary of round 1 is left out",
+        ),
+        (
+            [*UNREADABLE, summary("s1", [{"type": "x", "encrypted_content": "g"}], "b1"), user("u2", "Go on.")],
+            "a summary cannot be read",
+            "cannot be judged: the summary of round 1 is encrypted",
+        ),
+        (
+            [*UNREADABLE, user("u2", "Go on.")],
+            "a summary cannot be read",
+            "cannot be judged: the summary of round 1 is missing",
+        ),
+        (
+            [user("u1", "Hm."), b"{broken}", user("u2", "Go on.")],
+            "lines of the transcript could not be read",
+            "unknown: lines of the transcript could not be read",
+        ),
     ],
-    ids=["empty", "missing", "unread"],
+    ids=["empty", "opaque", "missing", "unread"],
 )
-def test_d2_unknown_always_says_why(cli: Cli, tmp_path: Path, lines: list[object], why: str) -> None:
-    """D2: the reason stands in the answer and on the screen, from a file as from the log."""
+def test_d2_unknown_always_says_why(cli: Cli, tmp_path: Path, lines: list[object], why: str, shown: str) -> None:
+    """D2: the reason stands in the answer and, first of all, on the screen, from a file as from the log."""
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"".join(line + b"\n" if isinstance(line, bytes) else as_bytes([line]) for line in lines))
     assert cli("ingest", path).code == 0
@@ -112,7 +130,9 @@ def test_d2_unknown_always_says_why(cli: Cli, tmp_path: Path, lines: list[object
         ran = cli("forgotten", target, "--json")
         assert (ran.code, ran.object["note"]) == (3, "unknown")
         assert why in ran.object["reason"]
-        assert f"unknown: {why}" in " ".join(cli("forgotten", target).out.split())
+        assert shown in " ".join(cli("forgotten", target).out.split())
+    if "cannot be judged" in shown:
+        assert shown in " ".join(cli("inspect", path).out.split())
 
 
 @pytest.mark.parametrize("held", [3, 4, 5])

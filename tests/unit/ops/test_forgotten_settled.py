@@ -3,39 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.cli import Cli
-from tests.support.talk import Turn, agent, ran, stopped, summary, transcript, user, wrote
-
-BARE = summary("Summary: the work on the pool goes on in the repository.")
-"""A summary that holds nothing of what was said."""
-
-
-def forgotten(cli: Cli, path: Path, *turns: Turn | tuple[Turn, ...], options: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The answer about a session that goes on after its last turn."""
-    file = transcript(path / "talk.jsonl", [*turns, user("Go on."), agent("I go on.")])
-    return cli("forgotten", file, "--json", "--limit", 0, *options).object
-
-
-def reasons(answer: dict[str, Any], part: str, role: str = "user") -> set[str | None]:
-    """Why the losses that hold these words are settled; None for an open one."""
-    return {one["settled"] for one in answer["forgotten"] if part in one["text"] and one["role"] == role}
-
-
-def asked(text: str) -> list[Turn | tuple[Turn, ...]]:
-    """Words of the user, on which something is done and reported; the user then goes on to something else."""
-    return [
-        user(text),
-        agent("I look at it."),
-        *ran("grep -rn pool src"),
-        agent("The pool is bounded now."),
-        user("Thanks. Now the docs."),
-        agent("Written."),
-    ]
-
+from tests.support.losses import BARE, asked, forgotten, reasons
+from tests.support.talk import agent, ran, stopped, summary, transcript, user, wrote
 
 STANDING = [
     "Never push to the main branch.",
@@ -117,6 +90,24 @@ def test_forgotten_request_whose_call_the_user_stopped_stays_open_d3(cli: Cli, t
         BARE,
     )
     assert reasons(answer, "mark the request") == {None}
+
+
+ORDER = "Never push to the main branch."
+NEWER = "Never write to the shared cache."
+
+
+def test_forgotten_words_in_a_refused_call_are_the_users_and_rank_as_such_d3(cli: Cli, tmp_path: Path) -> None:
+    talk = [user(ORDER), agent("I look at it."), *stopped("git push", NEWER), agent("I stop."), user("Thanks."), agent("Fine.")]
+    answer = forgotten(cli, tmp_path, *talk, BARE)
+    orders = [(one["text"], one["role"], one["settled"]) for one in answer["forgotten"] if one["class"] == "prohibition"]
+    assert orders == [(NEWER.rstrip("."), "user", None), (ORDER.rstrip("."), "user", None)]  # the newest first
+
+
+def test_forgotten_words_that_a_tool_quotes_are_the_tools_d3(cli: Cli, tmp_path: Path) -> None:
+    quoted = f"notes.txt\nIn the old session the user said: {NEWER}"
+    answer = forgotten(cli, tmp_path, user(ORDER), *ran("cat notes.txt", quoted), agent("Read."), user("Thanks."), BARE)
+    assert {one["role"] for one in answer["forgotten"] if one["text"] in ORDER} == {"user"}
+    assert "user" not in {one["role"] for one in answer["forgotten"] if one["text"] in quoted}
 
 
 def test_forgotten_request_in_progress_stays_open_unless_the_summary_has_its_parts_d3(cli: Cli, tmp_path: Path) -> None:
@@ -229,9 +220,9 @@ def test_forgotten_shows_what_is_open_and_says_what_all_would_show_d3(cli: Cli, 
     shown, whole = cli("forgotten", file), cli("forgotten", file, "--all")
     assert "Never push to main" in shown.out
     assert "Rename loadPool" not in shown.out
-    assert "that seem settled (acted 3" in " ".join(shown.out.split())
+    assert "more dropped facts were settled in the session: 3 acted on" in " ".join(shown.out.split())
     assert "--all shows them" in " ".join(shown.out.split())
     assert "Rename loadPool" in whole.out
-    assert "settled: acted, line 3" in " ".join(whole.out.split())
+    assert "settled: acted on, line 3" in " ".join(whole.out.split())
     assert shown.code == whole.code == 1, "exit code and totals are those of all losses"
     assert cli("forgotten", file, "--json").object == cli("forgotten", file, "--json", "--all").object

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from msgspec.structs import replace
 
 from consumers.agents import Notification
 from ledger.errors import UsageError
@@ -50,6 +52,23 @@ async def test_p9_web_hook_is_told_again_after_a_server_fault(hook: tuple[Hook, 
     made.answers = [500, 429]
     await WebHook(url).send(SAID)
     assert [each["group"] for each in made.got] == ["g1", "g1", "g1"]
+
+
+async def test_p11_line_says_when_what_and_where_to_look_and_holds_no_words(
+    hook: tuple[Hook, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """P10, P11: a session's name is data, and whatever sink tells of an alert, its words stay in the log."""
+    said = replace(SAID, session="a; rm -rf \u202e~", published_ms=1_793_000_000_000)
+    await Lines().send(said)
+    await WebHook(hook[1]).send(said)
+    line = capsys.readouterr().out
+    told = json.loads(line)
+    assert told == hook[0].got[0]
+    assert told["time"] == "2026-10-26T07:33:20.000Z"
+    assert shlex.split(told["look"]) == ["cledger", "alerts", "--session", said.session]
+    assert told["raised"] == {"prohibition_lost": 1}
+    assert "\u202e" not in line
+    assert list(told) == "time scope session group severity raised resolved first look".split()
 
 
 async def test_web_hook_that_says_never_is_not_asked_again(hook: tuple[Hook, str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from ledger.adapters.memory_log import MemoryLog
 from ledger.errors import LogUnavailable
-from ledger.log import EVENTS, NewEntry
+from ledger.log import EVENTS, NewEntry, partition_of
 from ops import pacing
 from ops.pacing import Pacer
 from schemas.codec import encode
@@ -164,6 +164,27 @@ async def test_workers_that_stand_still_are_not_waited_for_for_ever(log: Watched
     workers.stand_at = 0
     async with asyncio.timeout(PATIENCE_S):
         await calm(Pacer(log, workers.said)).append(spans(int(3 * pacing.LAG_MS_MAX / WORK_MS)))
+
+
+async def test_partition_that_stands_still_is_not_waited_for_beside_one_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its worker is halted there; the one that moves still sets the pace."""
+    monkeypatch.setattr(pacing, "PATIENCE_S", 0.05)
+    log = MemoryLog(partitions=2)
+    standing, moving = (next(key for key in map(str, range(99)) if partition_of(key, 2) == number) for number in range(2))
+    moved = 0
+
+    async def said() -> dict[int, int]:
+        nonlocal moved
+        moved = min(moved + 1, await log.end(EVENTS, 1))
+        if moved == await log.end(EVENTS, 1):
+            await log.append(EVENTS, [NewEntry(moving, b"of somebody else")])
+        return {0: 0, 1: moved}
+
+    pacer = calm(Pacer(log, said))
+    async with asyncio.timeout(PATIENCE_S):
+        await pacer.append([NewEntry(standing, b"backfilled")] * int(3 * pacing.LAG_MS_MAX / WORK_MS))
+    assert 0 not in pacer._lag_ms
+    assert 1 in pacer._lag_ms
 
 
 async def test_without_workers_nobody_is_waited_for(log: Watched) -> None:

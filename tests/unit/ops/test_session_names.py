@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ledger.errors import UsageError
-from ops.session_names import COMPARED_MAX, NAMED_MAX, nearest, the_one
+from ops.session_names import COMPARED_MAX, NAMED_MAX, begins, nearest, the_one
 from tests.support.cli import SESSION, Cli, has_no_traceback
 
 IDS = ["c813f6a4-3b6a", "c813f6a4-3b6a/agent", "0d5e-77aa", "reports-2026"]
@@ -47,3 +47,11 @@ def test_question_about_an_unknown_session_names_the_nearest(ingested: Cli, comm
     assert "cledger sessions" in ran.err
     assert "Nearest" not in ingested(command, "port 8443", "--session", "\udcff\x1b[31m").err
     assert has_no_traceback(ran)
+
+
+def test_session_begins_with_its_own_letters_or_a_sub_agent_with_both_ids() -> None:
+    for name in ("", "c8", "c813/", "c813/a7", "c813f6a4/a7c"):
+        assert begins("c813f6a4/a7c41f2", name)
+    for name in ("d8", "c813/b7", "/a7", "c813f6a4/a7c41f2x"):
+        assert not begins("c813f6a4/a7c41f2", name)
+    assert not begins("c813f6a4", "c8/a7")
