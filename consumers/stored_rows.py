@@ -17,7 +17,7 @@ import msgspec
 
 from consumers.stored_values import StoredValues
 from ledger.errors import IndexDamaged, LedgerError
-from ledger.state import SHELVES, R, Shelf, Table
+from ledger.state import ORDINAL_BYTES, SHELVES, R, Shelf, Table
 from ledger.storage.file import LmdbFile
 from schemas.ids import digest
 
@@ -32,11 +32,11 @@ SEATS_KEPT = 1 << 14
 """Seats of a scope that are held at once; each is some hundred bytes."""
 
 TOUCHES = 96
-"""Rows touched before the file's pages may be given back. Each may lie on a page of its own, and the system maps sixteen at a
-time: 6 MiB at most.
+"""Rows touched before the file's pages may be given back. Each may lie on a page of its own, as may its seat, and the system
+maps sixteen pages at a time.
 """
 
-SEAT_BYTES, ORDINAL_BYTES = 4, 4
+SEAT_BYTES = 4
 DIGEST_BYTES = 32
 SEAT_OF = b"\xfe"
 """Behind a scope's ordinal: seats by shelf and key; without a key, how many there are."""
@@ -200,6 +200,7 @@ class StoredRows:
         with self._txn.cursor(db=self._rows.part) as cursor:
             more = cursor.set_range(begin)
             while more and (full := bytes(cursor.key())) < end:
+                self._touch()
                 total.add(name + full[len(begin) :], self._rows.read(self._txn, full, cursor.value()))
                 more = cursor.next()
 

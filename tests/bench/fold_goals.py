@@ -16,8 +16,9 @@ import msgspec
 from consumers.carrier_index import HASH_BYTES, Batch, CarrierIndex, entry_hash
 from consumers.partition import BATCH_ENTRIES, Partition
 from consumers.snapshots import restore, take
-from consumers.stored_rows import ORDINAL_BYTES, SEAT_OF, rows_of
+from consumers.stored_rows import SEAT_OF, rows_of
 from ledger.log import EVENTS, Log, NewEntry
+from ledger.state import ORDINAL_BYTES
 from ledger.transcripts.reading import Transcript
 from ops.store import Store
 from ops.transcripts import read_records

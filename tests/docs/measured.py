@@ -37,7 +37,10 @@ def section(bench: list[Taken], evidence: Evidence) -> str:
     """The tables, with what they were taken on."""
     parts = ["`make bench` compares answers first and speeds then, each pair in one run; a goal is a ratio."]
     parts += _bench(bench)
-    parts.append("`make evidence` plays one long session without the rules and with them, and counts what real rounds kept.")
+    parts.append(
+        "`make evidence` plays one long session without the rules and with them, counts what real rounds kept, "
+        "and judges labelled pairs."
+    )
     if evidence.session is not None:
         parts += _part("A session of", evidence.session, _only(evidence.session.figures, SESSION_ROWS))
     if evidence.rounds is not None:
