@@ -42,6 +42,12 @@ ANSWER_S = 5.0
 COORDINATOR_S = 10.0
 """How long a group's coordinator may be on its way before it counts as away."""
 
+REBALANCE_S = 10.0
+"""How long a group may share out partitions anew before it is told as it stands: without owners."""
+
+SHARING_OUT = ("PreparingRebalance", "CompletingRebalance")
+"""States of a group in which its members are known and what they own is not."""
+
 COORDINATOR_AWAY = (GroupCoordinatorNotAvailableError, GroupLoadInProgressError, NotCoordinatorForGroupError)
 
 CLIENT = "cledger-worker"
@@ -240,11 +246,13 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def members(servers: str, prefix: str, security: Mapping[str, Any] | None = None) -> list[Member]:
-    """The workers of a ledger as the group's coordinator knows them. Raises `LogUnavailable`."""
+    """The workers of a ledger as the group's coordinator knows them; while partitions are shared out anew, nobody owns one, so
+    the end of that is waited for, up to `REBALANCE_S`. Raises `LogUnavailable`.
+    """
     topic = prefix + EVENTS
     async with _Admin(servers, security) as admin:
-        answers = await _insist(lambda: admin.describe_consumer_groups([prefix + GROUP]))
-    listed = [member for answer in answers for group in answer.groups for member in group[5]]
+        groups = await _settled(admin, prefix + GROUP)
+    listed = [member for group in groups for member in group[5]]
     found = []
     for member in listed:
         client, host, assignment = member[1], member[2], member[4]
@@ -253,6 +261,17 @@ async def members(servers: str, prefix: str, security: Mapping[str, Any] | None 
         answers_at = _reachable(client.removeprefix(CLIENT).strip(), host.removeprefix("/"))
         found.append(Member(answers_at=answers_at, partitions=tuple(sorted(owned))))
     return sorted(found, key=lambda each: (each.partitions, each.answers_at))
+
+
+async def _settled(admin: AIOKafkaAdminClient, name: str) -> list[Any]:
+    """The group of this name as Kafka describes it, once it shares nothing out or has done so for too long."""
+    end_s = time.monotonic() + REBALANCE_S
+    while True:
+        answers = await _insist(lambda: admin.describe_consumer_groups([name]))
+        groups = [group for answer in answers for group in answer.groups]
+        if time.monotonic() >= end_s or not any(group[2] in SHARING_OUT for group in groups):
+            return groups
+        await asyncio.sleep(REBALANCE_S / 40)
 
 
 async def _insist(ask: Callable[[], Awaitable[Any]]) -> Any:
