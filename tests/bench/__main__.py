@@ -23,7 +23,7 @@ from tests.bench.stored import RESULTS, store
 
 GOALS: dict[str, tuple[Callable[[Inputs], Case | Outcome], ...]] = {
     "G1": (text_goals.g1,),
-    "G2": (text_goals.g2, text_goals.g2_by_class, text_goals.g2b),
+    "G2": (text_goals.g2, text_goals.g2_shared, text_goals.g2b),
     "G3": (text_goals.g3, text_goals.g3_cold, text_goals.g3_fold),
     "G4": (kafka_goals.g4,),
     "G5": (fold_goals.g5, kafka_goals.g5_kafka),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import statistics
@@ -31,6 +32,9 @@ from ops.wiring import create_kafka_log
 ROOT = Path(__file__).parents[2]
 SPAN_TURNS = 2
 """Spans that each request would evict."""
+
+TOLD_EVERY_S = 30.0
+"""How often a client says on stderr how far it is."""
 
 
 def options() -> argparse.Namespace:
@@ -56,18 +60,34 @@ class Share:
         self.answers: Counter[str] = Counter()
         self.waited_s: list[float] = []
         self.unnamed = 0
+        self.by_minute: list[int] = []
+
+    async def tell(self, began_s: float) -> None:
+        """Say how far the agents are, and keep how many answers each minute brought."""
+        before = told = 0
+        for count in itertools.count(1):
+            await asyncio.sleep(max(0.0, began_s + count * TOLD_EVERY_S - time.perf_counter()))
+            now = len(self.waited_s)
+            print(f"client {self.number}: {now} answers, {(now - told) / TOLD_EVERY_S:.0f}/s", file=sys.stderr, flush=True)
+            told = now
+            if count % 2 == 0:
+                self.by_minute.append(now - before)
+                before = now
 
     async def run(self, url: str) -> dict[str, Any]:
         agents = range(self.number, self.args.agents, self.args.clients)
         async with open_ledger(url) as ledger:
             began_s = time.perf_counter()
+            telling = asyncio.create_task(self.tell(began_s))
             await asyncio.gather(*(self.agent(ledger, number) for number in agents))
+            telling.cancel()
             took_s = time.perf_counter() - began_s
             log: Any = ledger._log
             return {
                 "took_s": took_s,
                 "answers": dict(self.answers),
                 "waited_s": self.waited_s,
+                "by_minute": self.by_minute,
                 "unnamed": self.unnamed,
                 "cpu_s": round(time.process_time(), 1),
                 "bytes": dict(log.bytes_read),
@@ -157,6 +177,7 @@ def measure(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "took_s": round(took_s, 1),
         "requests_per_s": round(len(waited) / took_s),
         "records_per_s": round(len(waited) * 4.5 / took_s),
+        "answers_by_minute": [sum(of) for of in itertools.zip_longest(*(each["by_minute"] for each in results), fillvalue=0)],
         "answer_p50_s": round(statistics.median(waited), 3),
         "answer_p99_s": round(waited[int(len(waited) * 0.99)], 3),
         "bytes_read_per_client": [sum(result["bytes"].values()) for result in results],

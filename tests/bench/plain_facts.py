@@ -4,15 +4,19 @@ Each class of words (negation, quantifier, obligation, decision and so on) is on
 so is each notation of a date, a number and an identifier. Nothing is passed over after a quick look, and no word, name or
 encoding is remembered from one sentence to the next. What the rules do with what was found (clauses, statements, salience) is
 the extractor's own code, on both sides.
+
+That is the reference with one reading for all classes. `by_class` is the one that the goal is about: one pass for each class,
+as five patterns are five passes, which finds the sentences that have the words or marks of its class and reads those.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
+from typing import Any
 from unittest.mock import patch
 
 from ledger.facts import analysis, dates, identifiers, lexicon, model, quantities, tokens
@@ -21,10 +25,11 @@ from ledger.facts.blocks import Block
 from ledger.facts.builder import Builder
 from ledger.facts.dates import Dated
 from ledger.facts.fold import WORD
-from ledger.facts.known import EVERY_LOOK
+from ledger.facts.known import CEASES, EVERY_LOOK
 from ledger.facts.lexicon import Language
 from ledger.facts.tokens import Token
 from ledger.facts.toolout import tells
+from schemas.facts import FACT_CLASSES, FactClass
 
 ANYTHING = re.compile("")
 """A quick look that lets everything pass."""
@@ -108,3 +113,73 @@ def plainly() -> Iterator[None]:
             for code, language in lexicon.LANGUAGES.items():
                 language.keys = kept[code]
                 language.known.clear()
+
+
+_ENGLISH = lexicon.ENGLISH
+_TIMES = (*_ENGLISH.clock, *_ENGLISH.relative_days, *_ENGLISH.months, *_ENGLISH.weekdays)
+_VALUES: tuple[FactClass, ...] = ("numeric", "identifier", "commitment")
+
+
+def _search_for(words: Iterable[str], marks: str) -> re.Pattern[str]:
+    listed = "|".join(map(re.escape, sorted(set(words), key=lambda word: (-len(word), word))))
+    return re.compile(rf"(?<![{WORD}])(?:{listed})(?![{WORD}])|{marks}", re.ASCII)
+
+
+_TOLD_BY: dict[FactClass, re.Pattern[str]] = {
+    "prohibition": _search_for(
+        (*_ENGLISH.cues(lexicon.NEG | lexicon.EXC | lexicon.EXCEPT | lexicon.UNTIL), *CEASES), "n't|non-"
+    ),
+    "numeric": _search_for(_ENGLISH.number_words, "[0-9]"),
+    "commitment": _search_for((*_ENGLISH.cues(lexicon.PROMISE), *_TIMES), "[0-9]"),
+    "decision": _search_for(_ENGLISH.cues(lexicon.REASON | lexicon.INSTEAD | lexicon.DECIDED | lexicon.REJECTED), "(?!)"),
+}
+"""Words and marks by which a class is told in English: more than the class has, never less. The others have no such words."""
+
+
+def _pass_of(cls: FactClass, builder: Builder, found: list[Block], language: Language) -> None:
+    """Find the facts of one class: each sentence is searched for the words or marks of the class, and read where they stand."""
+    if cls == "instruction" and builder.role != "user":
+        return
+    module, told_by, add = import_module("ledger.facts.extract"), _TOLD_BY.get(cls), Builder.add
+    every, values, table, code = module.sentences, module.add_values, module._table, module.add_code
+
+    def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        for first, last in every(text, start, end):
+            if cls == "identifier":
+                hit = bool(identifiers.find_identifiers(text, first, last))
+            else:
+                hit = told_by is None or language.code != "en" or told_by.search(builder.folded, first, last) is not None
+            if hit:
+                yield first, last
+
+    def only(self: Builder, of: FactClass, *place: Any, **more: Any) -> None:
+        if of == cls:
+            add(self, of, *place, **more)
+
+    def nothing(*_: object) -> None: ...
+
+    valued, stated = cls in _VALUES, cls not in _VALUES or cls == "commitment"
+    with (
+        patch.object(module, "sentences", sentences),
+        patch.object(Builder, "add", only),
+        patch.object(module, "add_values", values if valued else nothing),
+        patch.object(module, "_table", table if valued or cls == "narrative" else nothing),
+        patch.object(module, "add_code", code if valued or cls == "narrative" else nothing),
+        patch.object(module, "add_statements", module.add_statements if stated else nothing),
+    ):
+        _read_blocks(builder, found, language)
+
+
+_read_blocks = import_module("ledger.facts.extract")._read_blocks
+
+
+@contextmanager
+def by_class() -> Iterator[None]:
+    """Within it `extract` works the plain way, and finds each class of facts in a pass of its own."""
+
+    def passes(builder: Builder, found: list[Block], language: Language) -> None:
+        for cls in FACT_CLASSES:
+            _pass_of(cls, builder, found, language)
+
+    with plainly(), patch.object(import_module("ledger.facts.extract"), "_read_blocks", passes):
+        yield

@@ -1,11 +1,11 @@
-"""Quick looks and remembered words change nothing but speed: the facts are those of a plain reading (P2, F1)."""
+"""Quick looks and remembered words change nothing but speed: the facts are those of plain readings (P2, F1)."""
 
 from __future__ import annotations
 
 from ledger.facts import extract
 from ops.evidence.generator import turns
 from schemas.records import Role
-from tests.bench.plain_facts import plainly
+from tests.bench.plain_facts import by_class, plainly
 
 BULK = (
     "The plan of the yard lists every tank with the valve that belongs to it and the day of its last check.\n" * 5
@@ -21,9 +21,10 @@ def test_extract_facts_equal_those_of_a_plain_reading_f1() -> None:
     texts: list[tuple[str, Role]] = [(turn.text, turn.role) for turn in turns(11, count=60, bulk_bytes=600)]
     texts += [(BULK, "tool"), (BULK, "assistant"), (BULK, "user")]
     quick = [extract(text, role, scope_key="k").facts for text, role in texts]
-    with plainly():
-        plain = [extract(text, role, scope_key="k").facts for text, role in texts]
-    assert quick == plain
+    for reading in (plainly, by_class):
+        with reading():
+            assert [extract(text, role, scope_key="k").facts for text, role in texts] == quick, reading.__name__
+    assert [extract(text, role, scope_key="k").facts for text, role in texts] == quick
     assert {fact.cls for facts in quick for fact in facts} >= {
         "numeric",
         "identifier",
