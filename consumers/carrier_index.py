@@ -18,7 +18,7 @@ import msgspec
 
 from consumers.due import PendingGrant, Timer
 from consumers.on_record import HASH_BYTES, OnRecord, Published
-from consumers.stored_rows import PIECES, ROWS, TOUCHES, StoredRows, rows_of
+from consumers.stored_rows import PIECES, ROWS, StoredRows, rows_of
 from consumers.stored_values import StoredValues
 from ledger.errors import IndexDamaged, IntegrityError
 from ledger.evolve.requests import PENDING
@@ -128,6 +128,7 @@ class Batch:
         one. Raises `IntegrityError` if other bytes are on record under its id.
         """
         id_key = bytes.fromhex(output.id)
+        self._index.file.touched()
         repeats = _number(self._txn.get(id_key, db=self._db(REPEATS)))
         if repeat:
             repeats += 1
@@ -170,9 +171,8 @@ class Batch:
                     waits = row is not None and row.status == PENDING
                     self._set(GRANTS, scope + key, msgspec.msgpack.encode((row.session, row.request)) if waits else None)
         changes.sort(key=lambda change: change[0])
-        for number, (full, row) in enumerate(changes, 1):
-            if not number % TOUCHES:
-                self._index.file.give_back_pages()
+        for full, row in changes:
+            self._index.file.touched()
             if row is None:
                 rows.delete(self._txn, full)
             else:
@@ -224,6 +224,7 @@ class Snapshot:
 
     def locate(self, scope: str, key: bytes) -> int | None:
         """The offset of the record of a span or summary."""
+        self._index.file.touched()
         ordinal = self._index._ordinal(self._txn, scope, create=False)
         raw = self._txn.get(ordinal.to_bytes(4, "big") + key, db=self._db(LOCATORS))
         return _number(raw) if raw is not None else None
@@ -417,10 +418,9 @@ class CarrierIndex:
 
 
 def _note_published(txn: lmdb.Transaction[Any], file: LmdbFile, outputs: list[Published], done: list[int]) -> None:
-    for number, output in enumerate(outputs, 1):
+    for output in outputs:
         _note_on_record(txn, file, output)
-        if not number % TOUCHES:
-            file.give_back_pages()
+        file.touched()
     outbox = outbox_of(file)
     for number in done:
         outbox.delete(txn, number.to_bytes(8, "big"))

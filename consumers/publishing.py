@@ -20,8 +20,8 @@ from ledger.errors import EntryTooLarge, LedgerError, LogMissing
 from ledger.faults import declare, fault_point
 from ledger.log import ALERTS, DEAD_LETTERS, DECISIONS, Log, NewEntry, TakesDeadLetters
 
-PUBLISH_ENTRIES = 2000
-PUBLISH_BYTES = 4 << 20
+PUBLISH_ENTRIES = 1000
+PUBLISH_BYTES = 512 << 10
 """How much of the outbox is sent at a time: at most one append for each topic."""
 
 PUBLISH_BEFORE = declare(

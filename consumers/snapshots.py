@@ -36,7 +36,7 @@ from consumers.snapshot_manifest import (
     read_manifest,
     verify,
 )
-from consumers.stored_rows import TOUCHES, rows_of
+from consumers.stored_rows import rows_of
 from ledger.errors import IndexBusy, IndexDamaged, LogUnavailable, UsageError
 from ledger.faults import declare, fault_point
 from ledger.log import LogIdentity
@@ -294,10 +294,9 @@ def _check_copy(draft: Path, identity: FileIdentity) -> None:
         with copy.file.read() as txn:
             for values in (rows_of(copy.file), outbox_of(copy.file)):
                 with txn.cursor(db=values.part) as cursor:
-                    for number, (key, raw) in enumerate(cursor, 1):
+                    for key, raw in cursor:
                         values.read(txn, bytes(key), raw)
-                        if not number % TOUCHES:
-                            copy.file.give_back_pages()
+                        copy.file.touched()
     finally:
         copy.close()
         (draft / LOCK).unlink(missing_ok=True)

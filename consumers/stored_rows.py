@@ -31,11 +31,6 @@ the records of a batch share, fewer than a long round touches.
 SEATS_KEPT = 1 << 14
 """Seats of a scope that are held at once; each is some hundred bytes."""
 
-TOUCHES = 96
-"""Rows touched before the file's pages may be given back. Each may lie on a page of its own, as may its seat, and the system
-maps sixteen pages at a time.
-"""
-
 SEAT_BYTES = 4
 DIGEST_BYTES = 32
 SEAT_OF = b"\xfe"
@@ -109,7 +104,7 @@ class StoredRows:
         self._scope = ordinal.to_bytes(ORDINAL_BYTES, "big")
         self._seats = Seats(self._rows, txn, self._scope)
         self._cache: dict[bytes, Any] = {}
-        self._cached_bytes = self._touched = 0
+        self._cached_bytes = 0
 
     def get(self, table: Table[R], key: bytes) -> R | None:
         """The row, or None. Raises `IndexDamaged`, or `LogUnavailable`."""
@@ -128,13 +123,8 @@ class StoredRows:
             self._cached_bytes = 0
         self._cached_bytes += len(raw) if raw is not None else 0
         self._cache[asked] = row
-        self._touch()
+        self._file.touched()
         return row
-
-    def _touch(self) -> None:
-        self._touched += 1
-        if not self._touched % TOUCHES:
-            self._file.give_back_pages()
 
     def _place(self, table: Table[R], key: bytes) -> bytes | None:
         """Where the row of a key stands, or where those begin whose key begins so; None where there can be none."""
@@ -149,6 +139,7 @@ class StoredRows:
         shelf = table.shelf
         if shelf is None:
             return self._scope + table.prefix + key
+        self._file.touched()
         return self._scope + shelf.mark + self._seats.take(shelf, key[: shelf.lead]) + table.prefix + key[shelf.lead :]
 
     def walk(self, table: Table[R], group: bytes, start: bytes = b"") -> Iterator[tuple[bytes, R]]:
@@ -179,7 +170,7 @@ class StoredRows:
             step: Callable[[], bool] = partial(self._rows.seek, cursor, begin + max(group, start))
             while step():
                 step = cursor.next
-                self._touch()
+                self._file.touched()
                 full = bytes(cursor.key())
                 if not full.startswith(wanted):
                     self._rows.check(cursor)
@@ -200,7 +191,7 @@ class StoredRows:
         with self._txn.cursor(db=self._rows.part) as cursor:
             more = cursor.set_range(begin)
             while more and (full := bytes(cursor.key())) < end:
-                self._touch()
+                self._file.touched()
                 total.add(name + full[len(begin) :], self._rows.read(self._txn, full, cursor.value()))
                 more = cursor.next()
 

@@ -63,7 +63,7 @@ _FRACTION = re.compile(r"\d+/\d+(?:/\d+)?", re.ASCII)
 _HAS_SHAPE = re.compile(r"[0-9_/.:@#\\$(=-]|[a-z][A-Z]|[A-Z]{2}[a-z]", re.ASCII)
 
 
-KEPT_MAX = 16_384
+KEPT_MAX = 2048
 """Runs of characters whose kind is remembered; a session comes back to its names. It changes nothing but speed."""
 
 

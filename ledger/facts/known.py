@@ -43,7 +43,7 @@ OPERATORS = (
     | lx.STOP | lx.INSTEAD | lx.AFTERWARDS | lx.PLEASE | lx.SOFT | lx.BOUND
 )  # fmt: skip
 
-KNOWN_MAX = 20_000
+KNOWN_MAX = 5000
 """Words of one language whose analysis is kept; then the memory starts anew. It changes nothing but speed."""
 
 

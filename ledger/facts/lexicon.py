@@ -58,6 +58,9 @@ REVOKE = 1 << 38
 FORBID = 1 << 39
 """What a word does in its clause; a word may do several things."""
 
+WORDS_KEPT = 8192
+"""Words of one language whose stem and keys are remembered. It changes nothing but speed."""
+
 _TAGS = {
     "neg": NEG, "exc": EXC, "until": UNTIL, "only": ONLY, "all": ALL, "some": SOME, "most": MOST, "hedge": HEDGE, "must": MUST,
     "may": MAY, "aux": AUX, "pron": PRON, "sub": SUB, "reason": REASON, "conj": CONJ, "or": OR, "question": QUESTION,
@@ -108,13 +111,13 @@ class Language:
         self._measures(data.get("bounds", {}))
         self._numbers(data.get("numbers", {}))
         self._dates(data.get("dates", {}))
-        self.stem = lru_cache(maxsize=65536)(Stemmer(self.code, data.get("stem", {})))
+        self.stem = lru_cache(maxsize=WORDS_KEPT)(Stemmer(self.code, data.get("stem", {})))
         self.function_words = frozenset(word for word, tag in self.tags.single.items() if tag & (STOP | AUX | PRON | NEG))
         self.vocabulary = self._vocabulary()
         self.concepts: dict[str, tuple[str, ...]] = {}
         self.concept_phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         self.known: dict[str, Entry] = {}
-        self.keys = lru_cache(maxsize=65536)(self._keys)
+        self.keys = lru_cache(maxsize=WORDS_KEPT)(self._keys)
 
     def _words(self, data: dict[str, Any]) -> None:
         self.apostrophe_negation: bool = data.get("apostrophe_negation", False)

@@ -43,7 +43,7 @@ def encode(token: Token) -> str:
     return _encode(token.keys, token.name)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _encode(keys: tuple[str, ...], name: bool) -> str:
     text = "/".join(key.replace("/", _SLASH) for key in keys).replace(" ", _SPACE)
     return "^" + text if name else text

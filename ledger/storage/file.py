@@ -47,7 +47,7 @@ from ledger.storage.layout import (
     sync_directory,
     write_synced,
 )
-from ledger.storage.memory import give_back
+from ledger.storage.memory import TOUCHES, give_back
 from ledger.storage.pages import Unsound, check_data_file, walk
 
 __all__ = ["DAMAGE", "Database", "FileIdentity", "FileKind", "LmdbFile", "create_file", "read_identity"]
@@ -72,8 +72,8 @@ DAMAGE = (
 class _Shared:
     """One mapped environment. LMDB forbids opening a file twice in one process, so handles of one process share it."""
 
-    def __init__(self, env: lmdb.Environment, databases: dict[str, lmdb._Database], meta: lmdb._Database) -> None:
-        self.env, self.databases, self.meta = env, databases, meta
+    def __init__(self, path: Path, env: lmdb.Environment, databases: dict[str, lmdb._Database], meta: lmdb._Database) -> None:
+        self.path, self.env, self.databases, self.meta = path, env, databases, meta
         self.handles = 0
 
 
@@ -81,6 +81,11 @@ _mapped: dict[tuple[int, int, int], _Shared] = {}
 """What this process has mapped, by (process id, device, inode); entries of another process id came here by a fork."""
 
 _mapping = threading.Lock()
+
+
+def _give_back_pages() -> None:
+    """What one store holds too much is as well given back by another."""
+    give_back([shared.path for shared in list(_mapped.values())])
 
 
 class LmdbFile:
@@ -93,6 +98,7 @@ class LmdbFile:
         self._path = directory / DATA
         self._pid = os.getpid()
         self._closed = False
+        self._touches = 0
         with _mapping:
             self._shared = self._share()
             self._shared.handles += 1
@@ -139,7 +145,7 @@ class LmdbFile:
             raise self.explain(error) from error
         except OSError as error:
             raise LogUnavailable(f"{self.directory}: {error}", hint=space_hint(self.directory)) from error
-        shared = _mapped[self._inode] = _Shared(env, databases, meta)
+        shared = _mapped[self._inode] = _Shared(self._path, env, databases, meta)
         return shared
 
     def _check_inner_identity(self) -> None:
@@ -200,9 +206,13 @@ class LmdbFile:
             yield txn
             txn.put(COMMIT_KEY, commit_mark(txn.id()), db=self._shared.meta)
 
-    def give_back_pages(self) -> None:
-        """Called within a transaction that touches much of the file, so that it does not all count as memory at once."""
-        give_back(self._path)
+    def touched(self) -> None:
+        """One more value was read or written within a transaction that goes through many: now and then the file's pages are
+        given back, so that it does not all count as memory at once.
+        """
+        self._touches += 1
+        if not self._touches % TOUCHES:
+            _give_back_pages()
 
     @contextmanager
     def _access(self) -> Iterator[None]:
@@ -213,7 +223,7 @@ class LmdbFile:
         except lmdb.Error as error:
             raise self.explain(error) from error
         finally:
-            give_back(self._path)
+            _give_back_pages()
 
     def _guard(self) -> None:
         """Refuse before the map is touched: touching a page that is no longer in the file would kill the process."""

@@ -11,13 +11,19 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-FILE_PAGES_BYTES_MAX = 18 << 20
+FILE_PAGES_BYTES_MAX = 16 << 20
 """File-backed resident bytes of the whole process, its code included (about 11 MiB), above which a store's pages are given
 back. Less makes every transaction map its pages anew, more is memory that a small machine may not have.
+"""
+
+TOUCHES = 32
+"""Values read or written before a store's pages may be given back. Each may lie on a page of its own, and the system maps
+sixteen pages at a time.
 """
 
 _DONT_NEED = 4
@@ -38,8 +44,8 @@ def _madvise() -> Any:
     return call
 
 
-def give_back(path: Path) -> None:
-    """Drop the mapped pages of this file from the process if it has more file-backed pages than it should. Never raises."""
+def give_back(paths: Iterable[Path]) -> None:
+    """Drop the mapped pages of these files from the process if it has more file-backed pages than it should. Never raises."""
     call = _madvise()
     if call is None:
         return
@@ -47,21 +53,21 @@ def give_back(path: Path) -> None:
         with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123  once a transaction: no buffers, no layers
             if int(file.read(128).split()[2]) * _PAGE_BYTES <= FILE_PAGES_BYTES_MAX:
                 return
-        for start, size in _mappings(str(path.resolve())):
+        for start, size in _mappings({str(path.resolve()) for path in paths}):
             call(start, size, _DONT_NEED)
     except (OSError, ValueError, IndexError):
         return
 
 
-def _mappings(path: str) -> list[tuple[int, int]]:
-    """Address and size of every shared mapping of the file in this process. By path, for a layered file system shows other
+def _mappings(paths: set[str]) -> list[tuple[int, int]]:
+    """Address and size of every shared mapping of the files in this process. By path, for a layered file system shows other
     device numbers here than elsewhere.
     """
     found = []
     with (_SELF / "maps").open("r", encoding="utf-8", errors="surrogateescape") as file:
         for line in file:
             fields = line.rstrip("\n").split(maxsplit=5)
-            if len(fields) == 6 and fields[5] == path and fields[1].endswith("s"):
+            if len(fields) == 6 and fields[5] in paths and fields[1].endswith("s"):
                 start, _, end = fields[0].partition("-")
                 found.append((int(start, 16), int(end, 16) - int(start, 16)))
     return found

@@ -12,6 +12,7 @@ import typer
 
 from ops.cli import (
     alerting,
+    allocator,
     asking,
     auditing,
     checking,
@@ -91,6 +92,7 @@ app.add_typer(copying.log_app, name="log")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (contracts section 4). Never prints a traceback, unless `CLEDGER_DEBUG=1`."""
+    allocator.keep_little()
     exit.begin()
     _prepare_streams()
     _quieten_diagnostics()

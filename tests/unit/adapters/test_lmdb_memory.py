@@ -30,7 +30,7 @@ def test_pages_read_are_given_back_and_read_again(tmp_path: Path) -> None:
     with env.begin(buffers=True) as txn, txn.cursor() as cursor:
         assert sum(len(value) for _, value in cursor if bytes(value[:1]) == b"\0") == COUNT * len(VALUE)
         before = file_pages_bytes()
-        give_back(tmp_path / "data.mdb")
+        give_back([tmp_path / "data.mdb"])
         assert file_pages_bytes() < before - COUNT * len(VALUE) // 2
         assert cursor.first()
         assert all(value == VALUE for _, value in cursor)
@@ -38,15 +38,15 @@ def test_pages_read_are_given_back_and_read_again(tmp_path: Path) -> None:
 
 
 def test_little_memory_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(path: str) -> list[tuple[int, int]]:
-        raise AssertionError(path)
+    def never(paths: set[str]) -> list[tuple[int, int]]:
+        raise AssertionError(paths)
 
     monkeypatch.setattr(lmdb_memory, "FILE_PAGES_BYTES_MAX", 1 << 40)
     monkeypatch.setattr(lmdb_memory, "_mappings", never)
-    give_back(tmp_path / "data.mdb")
+    give_back([tmp_path / "data.mdb"])
     assert FILE_PAGES_BYTES_MAX < 64 << 20
 
 
 def test_file_that_is_not_mapped_harms_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lmdb_memory, "FILE_PAGES_BYTES_MAX", 0)
-    give_back(tmp_path / "data.mdb")
+    give_back([tmp_path / "data.mdb"])
