@@ -18,6 +18,7 @@ from consumers.membership import KafkaMembership, Membership, OwnsAll
 from consumers.worker import WATCHDOG_S, Worker
 from ledger.errors import IndexBusy, IndexDamaged, UsageError
 from ledger.log import EVENTS, Log
+from ledger.storage.memory import hold
 from ops.settings import KafkaSettings, Settings, parse_log_url
 from ops.wiring import index_directory, is_shared, open_log
 from ops.worker_web import Listen, Views, guard, listening
@@ -26,6 +27,9 @@ _log = logging.getLogger("cledger.worker")
 
 
 _OF_ITS_OWN = "Each worker on a machine needs a CLEDGER_DATA of its own: CLEDGER_DATA=./second cledger worker"
+
+INDEX_PAGES_BYTES = 64 << 20
+"""Resident bytes of its indexes that a worker keeps: somebody waits for each of its transactions."""
 
 
 class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +137,7 @@ def run_worker(options: WorkerOptions) -> int:
     parse_log_url(options.log_url)
     listen, notice = listening(options.web, options.token_file)
     _diagnose()
+    hold(INDEX_PAGES_BYTES)
     if notice:
         _log.info("%s", notice)
     views = Views()

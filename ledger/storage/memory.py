@@ -16,15 +16,31 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-FILE_PAGES_BYTES_MAX = 16 << 20
-"""File-backed resident bytes of the whole process, its code included (about 11 MiB), above which a store's pages are given
-back. Less makes every transaction map its pages anew, more is memory that a small machine may not have.
+STORE_PAGES_BYTES = 4 << 20
+"""Resident bytes of stores' pages above which they are given back. Less makes every transaction map its pages anew, more is
+memory that a small machine may not have. Who serves for long and often allows itself more, by `hold`.
 """
+
+OTHER_PAGES_BYTES = 12 << 20
+"""Resident bytes of other files that any process here has: its code. What more it has is learnt when pages are given back."""
 
 TOUCHES = 32
 """Values read or written before a store's pages may be given back. Each may lie on a page of its own, and the system maps
 sixteen pages at a time.
 """
+
+
+class _Held:
+    """What this process holds and may hold."""
+
+    stores = STORE_PAGES_BYTES
+    others = OTHER_PAGES_BYTES
+
+
+def hold(store_pages_bytes: int) -> None:
+    """From now on this process keeps so many resident bytes of stores' pages."""
+    _Held.stores = store_pages_bytes
+
 
 _DONT_NEED = 4
 _SELF = Path("/proc/self")
@@ -45,18 +61,23 @@ def _madvise() -> Any:
 
 
 def give_back(paths: Iterable[Path]) -> None:
-    """Drop the mapped pages of these files from the process if it has more file-backed pages than it should. Never raises."""
+    """Drop the mapped pages of these files from the process if it holds more of them than it may. Never raises."""
     call = _madvise()
     if call is None:
         return
     try:
-        with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123  once a transaction: no buffers, no layers
-            if int(file.read(128).split()[2]) * _PAGE_BYTES <= FILE_PAGES_BYTES_MAX:
-                return
+        if _file_pages_bytes() <= _Held.others + _Held.stores:
+            return
         for start, size in _mappings({str(path.resolve()) for path in paths}):
             call(start, size, _DONT_NEED)
+        _Held.others = max(_Held.others, _file_pages_bytes())
     except (OSError, ValueError, IndexError):
         return
+
+
+def _file_pages_bytes() -> int:
+    with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123  once a transaction: no buffers, no layers
+        return int(file.read(128).split()[2]) * _PAGE_BYTES
 
 
 def _mappings(paths: set[str]) -> list[tuple[int, int]]:

@@ -9,15 +9,17 @@ import lmdb
 import pytest
 
 from ledger.storage import memory as lmdb_memory
-from ledger.storage.memory import FILE_PAGES_BYTES_MAX, give_back
+from ledger.storage.memory import STORE_PAGES_BYTES, give_back, hold
 
 VALUE = bytes(range(256)) * 8
 COUNT = 30_000
 """Values of 2 KiB: 60 MB, well above the limit."""
 
 
-def file_pages_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text("ascii").split()[2]) * lmdb_memory._PAGE_BYTES
+@pytest.fixture(autouse=True)
+def held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lmdb_memory._Held, "stores", STORE_PAGES_BYTES)
+    monkeypatch.setattr(lmdb_memory._Held, "others", lmdb_memory.OTHER_PAGES_BYTES)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages are given back on Linux only")
@@ -29,9 +31,10 @@ def test_pages_read_are_given_back_and_read_again(tmp_path: Path) -> None:
             txn.put(number.to_bytes(4, "big"), VALUE, append=True)
     with env.begin(buffers=True) as txn, txn.cursor() as cursor:
         assert sum(len(value) for _, value in cursor if bytes(value[:1]) == b"\0") == COUNT * len(VALUE)
-        before = file_pages_bytes()
+        before = lmdb_memory._file_pages_bytes()
         give_back([tmp_path / "data.mdb"])
-        assert file_pages_bytes() < before - COUNT * len(VALUE) // 2
+        assert lmdb_memory._file_pages_bytes() < before - COUNT * len(VALUE) // 2
+        assert lmdb_memory._Held.others < before
         assert cursor.first()
         assert all(value == VALUE for _, value in cursor)
     env.close()
@@ -41,12 +44,11 @@ def test_little_memory_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def never(paths: set[str]) -> list[tuple[int, int]]:
         raise AssertionError(paths)
 
-    monkeypatch.setattr(lmdb_memory, "FILE_PAGES_BYTES_MAX", 1 << 40)
+    hold(1 << 40)
     monkeypatch.setattr(lmdb_memory, "_mappings", never)
     give_back([tmp_path / "data.mdb"])
-    assert FILE_PAGES_BYTES_MAX < 64 << 20
 
 
 def test_file_that_is_not_mapped_harms_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lmdb_memory, "FILE_PAGES_BYTES_MAX", 0)
+    hold(-lmdb_memory.OTHER_PAGES_BYTES)
     give_back([tmp_path / "data.mdb"])

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from ops.cli import allocator
 from ops.cli.allocator import LARGE_BYTES, keep_little
 
 
@@ -33,5 +32,5 @@ def test_c_library_is_told_to_keep_little(platform: str, told: list[tuple[int, i
 
 
 def test_library_without_the_knob_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocator.ctypes, "CDLL", lambda _: object())
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     keep_little()
