@@ -28,7 +28,7 @@ _log = logging.getLogger("cledger.worker")
 
 _OF_ITS_OWN = "Each worker on a machine needs a CLEDGER_DATA of its own: CLEDGER_DATA=./second cledger worker"
 
-INDEX_PAGES_BYTES = 64 << 20
+INDEX_PAGES_BYTES = 256 << 20
 """Resident bytes of its indexes that a worker keeps: somebody waits for each of its transactions."""
 
 
