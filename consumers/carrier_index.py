@@ -144,7 +144,7 @@ class Batch:
             if on_record.answered >= 1 + repeats:
                 return None
         number = _number(self._txn.get(_OUTBOX_NEXT, db=self._db(PROGRESS)))
-        outbox_of(self._index.file).put(self._txn, number.to_bytes(8, "big"), _encode_row(output))
+        outbox_of(self._index.file).put(self._txn, number.to_bytes(8, "big"), _encode_row(output), last=True)
         self._txn.put(_OUTBOX_NEXT, (number + 1).to_bytes(8, "big"), db=self._db(PROGRESS))
         return number
 

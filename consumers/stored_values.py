@@ -94,8 +94,10 @@ class StoredValues:
     def _piece_key(self, key: bytes, number: int) -> bytes:
         return self._tag + key + number.to_bytes(_PIECE_NUMBER_BYTES, "big")
 
-    def put(self, txn: lmdb.Transaction[Any], key: bytes, value: bytes) -> None:
-        """Set a value."""
+    def put(self, txn: lmdb.Transaction[Any], key: bytes, value: bytes, *, last: bool = False) -> None:
+        """Set a value. A key that stands behind every other is the `last`: LMDB fills pages to the brim then instead of
+        splitting them. Raises `IndexDamaged` where it does not.
+        """
         before = self._piece_count(txn, key)
         count = 0
         if 1 + CHECK_BYTES + len(key) + len(value) <= INLINE_BYTES_MAX:
@@ -108,7 +110,8 @@ class StoredValues:
                 txn.put(self._piece_key(key, number), piece, db=self._pieces)
             head = _PIECES + _check(key, value) + count.to_bytes(_PIECE_NUMBER_BYTES, "big")
             stored = head + _check(key, head)
-        txn.put(key, stored, db=self.part)
+        if not txn.put(key, stored, db=self.part, append=last):
+            raise IndexDamaged("a value of the index stands where none can be")
         self._drop_pieces(txn, key, count, before)
 
     def delete(self, txn: lmdb.Transaction[Any], key: bytes) -> None:

@@ -38,18 +38,22 @@ _TICKET_PAGE = re.compile(r"/(?:issues|pull|pulls|merge_requests)/(\d+)(?:[#?]\S
 _HASH = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
 
 
+_NOTHING: frozenset[str] = frozenset()
+"""One for all passages: each empty set is an object of its own."""
+
+
 def content(passage: str, language: Language) -> frozenset[str]:
     """The stems of the words of a passage that carry content; pairs of signs where words are not separated."""
     folded = fold(passage)
     if language.no_spaces and not folded.isascii():
         return frozenset(folded[at : at + 2] for at in range(len(folded) - 1) if not folded[at : at + 2].isascii())
     words = (word for word in _WORD.findall(folded) if len(word) > 1 and word not in language.function_words)
-    return frozenset(language.stem(word) for word in words if not word.isdigit())
+    return frozenset(language.stem(word) for word in words if not word.isdigit()) or _NOTHING
 
 
 def figures(passage: str) -> frozenset[str]:
     """The numbers in a passage, as they are written."""
-    return frozenset(_NUMBER.findall(passage))
+    return frozenset(_NUMBER.findall(passage)) or _NOTHING
 
 
 def names(passage: str) -> tuple[str, ...]:

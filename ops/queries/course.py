@@ -14,11 +14,12 @@ from ledger.facts.lexicon import Language
 from ledger.facts.shorter import Shorter
 from ledger.facts.standing import language_of
 from ledger.lookup import fact_row, span_facts, span_row
-from ledger.rows import FactRow, LostRow, RoundRow, SpanRow
+from ledger.rows import RoundRow, SpanRow
 from ledger.rules.look import Around, Look
 from ledger.rules.settled import BLANK_SHARE, Course, Step, Telling, Verdict, settle
 from ledger.rules.telling import Place, Spoken, on_disk, only_here, step, telling
 from ledger.state import PLACE, ROUND, ordinal_key
+from ops.queries.losses import Loss, look_up
 from ops.store import Found, Reading
 from schemas.facts import FactClass
 
@@ -27,16 +28,6 @@ SPANS_AT_ONCE = 500
 
 _RUN = re.compile(r"[\w.#@~+-]+(?:[/:=][\w.#@~+-]+)*", re.ASCII)
 _SPLIT = re.compile(r"[/:=]", re.ASCII)
-
-
-class Loss(msgspec.Struct):
-    """A loss that stands: its round, its rows, and where the opposite was stated later."""
-
-    round: int
-    row: LostRow
-    fact: FactRow
-    span: SpanRow
-    reversed_at: str
 
 
 class _Plain(msgspec.Struct):
@@ -97,12 +88,13 @@ class _Survey:
     def __init__(self, found: Found, losses: Sequence[Loss]) -> None:
         self._found, self._losses = found, losses
         self._rounds = {row.ordinal: _Round(row) for _, row in found.rows.walk(ROUND, ordinal_key(found.session.ordinal))}
-        self._by_span: dict[str, list[int]] = {}
+        self._by_span: dict[int, list[int]] = {}
+        """Losses by the ordinal of the span that states them."""
         for at, loss in enumerate(losses):
-            self._by_span.setdefault(loss.row.span, []).append(at)
+            self._by_span.setdefault(loss.ordinal, []).append(at)
         self._wanted: dict[str, list[str]] = {}
         """Names to look for in calls: the lost ones, and the last part of the path of a file."""
-        for value in sorted({loss.fact.value for loss in losses if loss.fact.cls == "identifier"}):
+        for value in sorted({loss.name for loss in losses if loss.name}):
             self._wanted.setdefault(_SPLIT.split(value.rstrip("/"))[-1] if on_disk(value) else value, []).append(value)
         self._used: dict[str, list[_Use]] = {}
         self._proposals = False
@@ -126,7 +118,7 @@ class _Survey:
 
     def spans(self) -> Iterator[Spoken]:
         """The spans to be read, in order: from the first loss on."""
-        for span in self._rows(min(loss.span.ordinal for loss in self._losses)):
+        for span in self._rows(min(loss.ordinal for loss in self._losses)):
             yield Spoken(span.id, span.ordinal, span.role)
 
     def look(self, span: Spoken, text: str) -> None:
@@ -136,7 +128,7 @@ class _Survey:
             self._steps.append(seen)
         if self._wanted and seen.call:
             self._use(text, span, bool(seen.writes))
-        lost = self._by_span.get(span.span)
+        lost = self._by_span.get(span.ordinal)
         if lost:
             self._lost(span, text, lost)
 
@@ -157,12 +149,13 @@ class _Survey:
         look = Look(text, language, facts, tool=span.role == "tool")
         for at in lost:
             loss = self._losses[at]
+            of = look_up(self._found, loss)
             round_ = self._rounds[loss.round]
             blank = round_.row.survived * BLANK_SHARE < round_.row.dropped
             place = Place(span=span, until=round_.last, blank=blank, reversed_by=loss.reversed_at)
-            told = telling(look, loss.row, loss.fact, place)
+            told = telling(look, of.row, of.fact, place)
             self._proposals = self._proposals or told.proposed
-            self._told[at] = told, text[loss.row.start : loss.row.end], language
+            self._told[at] = told, text[of.row.start : of.row.end], language
 
     async def settle(self, reading: Reading) -> list[Verdict]:
         """The verdicts, once every span went by."""
@@ -170,8 +163,8 @@ class _Survey:
         found: list[Verdict] = []
         for at, loss in enumerate(self._losses):
             told, words, language = self._told[at]
-            if told.cls == "identifier" and loss.fact.value in self._used:
-                told = self._with_uses(told, loss.fact.value)
+            if loss.name and loss.name in self._used:
+                told = self._with_uses(told, loss.name)
             stayed = await self._stayed(reading, loss.round)
             verdict = settle(told, course, partial(stayed.holds, words, told.cls, language))
             found.append(msgspec.structs.replace(verdict, role=told.role))

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import msgspec
 
-from consumers.carrier_index import KIND
-from ledger.errors import IndexDamaged
 from ledger.facts import RULES_VERSION
-from ledger.lookup import fact_row, facts_by_value, scope_row, span_facts, span_row
-from ledger.rows import FactRow, SpanRow
+from ledger.lookup import scope_row, span_facts, span_row
+from ledger.rows import SpanRow
 from ledger.rules.forgotten import Counts, LossRank, Note, counts, note, order
 from ledger.rules.settled import REASONS, Reason, Verdict
 from ledger.rules.trust import reading_fault
-from ledger.state import FACT_IN_SESSION, LOST, ORDINAL_BYTES, PLACE, ROUND, ordinal_key
-from ops.queries.course import Loss, verdicts
+from ledger.state import FACT_IN_SESSION, PLACE, ROUND, ordinal_key
+from ops.queries.course import verdicts
+from ops.queries.losses import Loss, look_up, standing
 from ops.queries.quotes import Quotes, excerpt, iso_time
 from ops.store import Found, Reading
-from schemas.facts import FACT_CLASSES, FactClass
+from schemas.facts import FACT_CLASSES
 
 FOLLOWED_BY_SPANS = 8
 """Spans after a statement in which an action counts as following it (seed 4)."""
@@ -112,7 +109,7 @@ async def forgotten(
 
     `classes` holds fact classes and the kinds decided, rejected, reason; empty means all. `limit` 0 lists everything.
     """
-    losses, tombstoned = _losses(found)
+    losses, tombstoned = standing(found)
     totals = counts(left=found.session.dropped, lost=len(losses), tombstoned=tombstoned, unknown=_unknown(found))
     judged = await verdicts(reading, found, losses)
     shown = [(loss, verdict) for loss, verdict in zip(losses, judged, strict=True) if _passes(loss, round_, classes)]
@@ -173,28 +170,6 @@ def _not_seen(reading: Reading, found: Found) -> str:
     return ""
 
 
-def _losses(found: Found) -> tuple[list[Loss], int]:
-    """Losses that stand, and how many facts were dropped on purpose after they were lost."""
-    group = ordinal_key(found.session.ordinal)
-    losses, tombstoned = [], 0
-    for key, row in found.rows.walk(LOST, group):
-        fact = fact_row(found.rows, key[2 * ORDINAL_BYTES :])
-        span = span_row(found.rows, row.span)
-        if fact is None or span is None:
-            missing = "fact" if fact is None else "span"
-            raise IndexDamaged(
-                f"{found.scope}: a lost fact stands in the index without its {missing}", hint=f"To do: {KIND.remedy}."
-            )
-        if row.regained:
-            continue
-        if fact.tombstone or fact.expired:
-            tombstoned += 1
-            continue
-        round_ = int.from_bytes(key[ORDINAL_BYTES : 2 * ORDINAL_BYTES], "big")
-        losses.append(Loss(round_, row, fact, span, _reversed_at(found, fact, span)))
-    return losses, tombstoned
-
-
 def _unknown(found: Found) -> int:
     """Facts that went with a summary that cannot be read and were not stated since."""
     group = ordinal_key(found.session.ordinal)
@@ -213,63 +188,52 @@ def _unknown(found: Found) -> int:
     return total
 
 
-def _reversed_at(found: Found, fact: FactRow, span: SpanRow) -> str:
-    """D3: the later span that states the opposite of a decision, or the empty string."""
-    if fact.cls not in ("decision", "instruction", "prohibition", "commitment"):
-        return ""
-    for cls in ("decision", "prohibition", "instruction", "commitment"):
-        for other in facts_by_value(found.rows, cls, fact.value):
-            later = span_row(found.rows, other.span)
-            if other.polarity != fact.polarity and later is not None and later.ordinal > span.ordinal:
-                return later.id
-    return ""
-
-
 def _passes(loss: Loss, round_: int | None, classes: frozenset[str]) -> bool:
     if round_ is not None and loss.round != round_:
         return False
-    return not classes or loss.fact.cls in classes or bool(loss.fact.kind and loss.fact.kind in classes)
+    return not classes or loss.cls in classes or bool(loss.kind and loss.kind in classes)
 
 
 def _rank(loss: Loss, verdict: Verdict) -> LossRank:
     return LossRank(
-        outcome=loss.row.outcome,
-        cls=cast(FactClass, loss.fact.cls),
-        role=verdict.role or loss.span.role,
-        turn=loss.span.turns[0],
+        outcome=loss.outcome,
+        cls=loss.cls,
+        role=verdict.role or loss.role,
+        turn=loss.turn,
         reversed_later=bool(loss.reversed_at),
         settled=verdict.reason is not None,
     )
 
 
 async def _entry(found: Found, loss: Loss, verdict: Verdict, quotes: Quotes) -> Forgotten:
-    record = await quotes.span(loss.row.span)
+    of = look_up(found, loss)
+    record = await quotes.span(of.row.span)
     source = record.source if record is not None else None
-    followed = await followed_by(found, loss.span, quotes)
+    followed = await followed_by(found, of.span, quotes)
     settling = await quotes.span(verdict.span or "")
     return Forgotten(
-        fact=loss.fact.id,
-        cls=loss.fact.cls,
-        kind=loss.fact.kind,
+        fact=of.fact.id,
+        cls=of.fact.cls,
+        kind=of.fact.kind,
         round=loss.round,
-        role=verdict.role or loss.span.role,
-        text=await quotes.cut(loss.row.span, loss.row.start, loss.row.end),
-        span=loss.row.span,
-        start=loss.row.start,
-        end=loss.row.end,
-        sequence=loss.span.turns[0],
+        role=verdict.role or of.span.role,
+        text=await quotes.cut(of.row.span, of.row.start, of.row.end),
+        span=of.row.span,
+        start=of.row.start,
+        end=of.row.end,
+        sequence=of.span.turns[0],
         path=source.path if source is not None else "",
         line=source.line if source is not None else None,
         byte_start=source.byte_start if source is not None else None,
         byte_end=source.byte_end if source is not None else None,
-        sha256=source.sha256 if source is not None else loss.span.text_sha256,
+        sha256=source.sha256 if source is not None else of.span.text_sha256,
         timestamp=iso_time(record.time_ms) if record is not None else None,
         model=record.model if record is not None else "",
         followed_by=followed,
         acted=bool(followed),
-        outcome=loss.row.outcome,
-        rule="F2" if loss.row.outcome == "inverted" else "C3",
-        summary_says=excerpt(await quotes.cut(loss.row.summary, loss.row.summary_start, loss.row.summary_end)),
+        outcome=of.row.outcome,
+        rule="F2" if of.row.outcome == "inverted" else "C3",
+        summary_says=excerpt(await quotes.cut(of.row.summary, of.row.summary_start, of.row.summary_end)),
         reversed_at=loss.reversed_at or None,
         settled=verdict.reason,
         settled_by=verdict.span,
@@ -306,19 +270,19 @@ async def receipt(found: Found, quotes: Quotes, method: str) -> Receipt:
 
 def totals_of(found: Found) -> Counts:
     """The totals alone, without quotes."""
-    losses, tombstoned = _losses(found)
+    losses, tombstoned = standing(found)
     return counts(left=found.session.dropped, lost=len(losses), tombstoned=tombstoned, unknown=_unknown(found))
 
 
 async def open_losses(reading: Reading, found: Found) -> int:
     """How many losses of the whole session nothing settles. Reads its spans once."""
-    return sum(verdict.reason is None for verdict in await verdicts(reading, found, _losses(found)[0]))
+    return sum(verdict.reason is None for verdict in await verdicts(reading, found, standing(found)[0]))
 
 
 def lost_by_class(found: Found) -> dict[int, dict[str, int]]:
     """For each round the losses that stand, by class in order of rank; the same losses that `forgotten` lists."""
     totals: dict[int, dict[str, int]] = {}
-    for loss in _losses(found)[0]:
+    for loss in standing(found)[0]:
         classes = totals.setdefault(loss.round, dict.fromkeys(FACT_CLASSES, 0))
-        classes[loss.fact.cls] += 1
+        classes[loss.cls] += 1
     return {round_: {cls: count for cls, count in classes.items() if count} for round_, classes in totals.items()}

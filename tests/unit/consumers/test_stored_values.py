@@ -126,3 +126,15 @@ def test_value_without_one_of_its_pieces_is_noticed(shelf: Shelf) -> None:
         txn.delete(max(shelf.raw(b"pieces")), db=shelf.env.open_db(b"pieces", txn=txn))
     with pytest.raises(IndexDamaged, match="piece"):
         shelf.get(b"key")
+
+
+@pytest.mark.parametrize("size", [8, INLINE_BYTES_MAX * 2])
+def test_last_value_stands_behind_every_other_or_is_refused(shelf: Shelf, size: int) -> None:
+    """P7: a place that is taken already is a damage, and nothing is overwritten."""
+    with shelf.env.begin(write=True) as txn:
+        shelf.values.put(txn, b"k1", b"a" * size, last=True)
+        shelf.values.put(txn, b"k2", b"b" * size, last=True)
+    for taken in (b"k1", b"k2"):
+        with pytest.raises(IndexDamaged, match="where none can be"), shelf.env.begin(write=True) as txn:
+            shelf.values.put(txn, taken, b"c" * size, last=True)
+    assert (shelf.get(b"k1"), shelf.get(b"k2")) == (b"a" * size, b"b" * size)
