@@ -256,11 +256,19 @@ async def members(servers: str, prefix: str, security: Mapping[str, Any] | None 
     found = []
     for member in listed:
         client, host, assignment = member[1], member[2], member[4]
-        decoded = ConsumerProtocolMemberAssignment.decode(assignment).assignment if assignment else []
-        owned = [number for name, numbers in decoded if name == topic for number in numbers]
-        answers_at = _reachable(client.removeprefix(CLIENT).strip(), host.removeprefix("/"))
+        owned = [number for name, numbers in _assigned(assignment) if name == topic for number in numbers]
+        address = client.removeprefix(CLIENT + " ") if client.startswith(CLIENT + " ") else ""
+        answers_at = _reachable(address.strip(), host.removeprefix("/"))
         found.append(Member(answers_at=answers_at, partitions=tuple(sorted(owned))))
     return sorted(found, key=lambda each: (each.partitions, each.answers_at))
+
+
+def _assigned(raw: bytes) -> list[tuple[str, list[int]]]:
+    """Topics and partitions of a member; of one of another kind, whose words nobody here reads, nothing."""
+    try:
+        return list(ConsumerProtocolMemberAssignment.decode(raw).assignment) if raw else []
+    except ValueError:
+        return []
 
 
 async def _settled(admin: AIOKafkaAdminClient, name: str) -> list[Any]:
@@ -299,7 +307,9 @@ class _Admin:
 
     def __init__(self, servers: str, security: Mapping[str, Any] | None) -> None:
         self._servers = servers
-        self._admin = AIOKafkaAdminClient(bootstrap_servers=servers, **dict(security or {}))
+        self._admin = AIOKafkaAdminClient(
+            bootstrap_servers=servers, request_timeout_ms=int(COORDINATOR_S * 1000), **dict(security or {})
+        )
 
     async def __aenter__(self) -> AIOKafkaAdminClient:
         try:

@@ -93,9 +93,11 @@ class Answers:
         await self._readers[partition_of(waiting.scope, self._log.identity.partitions)].read()
 
     def forget(self, waiting: Waiting) -> None:
-        """Stop waiting; harmless when repeated."""
+        """Stop waiting; harmless when repeated, and after the end."""
         waiting.answer.cancel()
-        self._readers[partition_of(waiting.scope, self._log.identity.partitions)].remove(waiting)
+        reader = self._readers.get(partition_of(waiting.scope, self._log.identity.partitions))
+        if reader is not None:
+            reader.remove(waiting)
 
     async def close(self) -> None:
         """End every reader. Who still waits is cancelled."""

@@ -176,7 +176,10 @@ class Fleet:
                 headers=headers,
             )
         try:
-            async with self._http.post(f"{address}/v1/{what}", data=msgspec.json.encode(question)) as response:
+            async with (
+                asyncio.timeout(CONNECT_S + ANSWER_S),
+                self._http.post(f"{address}/v1/{what}", data=msgspec.json.encode(question)) as response,
+            ):
                 body = await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise NobodyAnswers(f"{address} cannot be reached: {str(error) or type(error).__name__}") from error
@@ -298,9 +301,9 @@ class FleetBackend:
         while True:
             try:
                 return (await self._fleet.ask("request", question)).one(RequestAnswer)
-            except NobodyAnswers:
+            except LogUnavailable as error:
                 if time.monotonic() > until_s:
-                    raise
+                    raise NobodyAnswers(error.message, hint=error.hint) from error
                 await asyncio.sleep(ASK_AGAIN_S)
 
     async def rewrites(self, scope: str, span: str, role: str, text: str) -> bool:

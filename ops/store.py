@@ -18,7 +18,7 @@ from ledger.lookup import session_row
 from ledger.rows import SessionRow
 from ledger.state import SESSION_NAME, Rows, name_key, ordinal_key
 from ops.session_names import begins, guesses, the_one
-from ops.wiring import index_directory, is_shared, open_log, scratch_log
+from ops.wiring import desk_directory, is_shared, open_log, scratch_log, standing_directory
 from schemas.codec import decode_record
 from schemas.records import AnyRecord
 
@@ -184,7 +184,18 @@ class Store:
                 with folding(self._directory, wait=False):
                     return await self._fold(progress)
             except IndexBusy:
-                continue
+                if await self._is_done():
+                    return 0
+
+    async def _is_done(self) -> bool:
+        """Has the process that folds here, which may be a worker that never ends, folded and published everything?"""
+        if await self.gap():
+            return False
+        for partition in self.partitions:
+            with partition.index.snapshot() as snapshot:
+                if snapshot.outbox(1):
+                    return False
+        return True
 
     async def _fold(self, progress: Callable[[int, int], None] | None) -> int:
         for partition in self.partitions:
@@ -220,10 +231,16 @@ class Store:
 
 @asynccontextmanager
 async def open_store(
-    url: str, *, create: bool = False, notice: Notice = lambda _: None, scopes: Collection[str] | None = None
+    url: str,
+    *,
+    create: bool = False,
+    notice: Notice = lambda _: None,
+    scopes: Collection[str] | None = None,
+    directory: Path | None = None,
 ) -> AsyncIterator[Store]:
     """The ledger at this address. A damaged index is rebuilt from the log and reported through `notice` (P7). With
-    `scopes` only the partitions are opened, folded and read in which those lie.
+    `scopes` only the partitions are opened, folded and read in which those lie. The indexes stand in `directory` instead of
+    where commands keep them.
 
     Raises as `open_log` does.
     """
@@ -232,7 +249,7 @@ async def open_store(
         return _open_or_rebuild(directory, log, number, notice)
 
     log = await open_log(url, create=create)
-    directory = index_directory(url, log.identity)
+    directory = directory or desk_directory(url, log.identity)
     async with _opened(log, directory, open_index, publish=not is_shared(url), scopes=scopes) as store:
         yield store
 
@@ -248,7 +265,7 @@ async def open_standing(url: str) -> AsyncIterator[Store]:
         return CarrierIndex(directory, log.identity, number)
 
     log = await open_log(url, create=False)
-    async with _opened(log, index_directory(url, log.identity), open_index, publish=not is_shared(url)) as store:
+    async with _opened(log, standing_directory(url, log.identity), open_index, publish=not is_shared(url)) as store:
         yield store
 
 

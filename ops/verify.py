@@ -17,7 +17,7 @@ from ledger.errors import IndexDamaged, IntegrityError, LogDamaged, UnknownRecor
 from ledger.log import TOPICS, Log
 from ops.replay import ReplayAnswer, refolded, verify_replay
 from ops.store import Notice, Store, open_standing, open_store
-from ops.wiring import index_directory, open_log
+from ops.wiring import open_log, standing_directory
 from schemas.ids import Position
 
 IndexState = Literal["sound", "absent", "rebuilt", "damaged"]
@@ -165,7 +165,7 @@ async def _standing(url: str) -> AsyncIterator[tuple[Log, Store | None, str]]:
     except IndexDamaged as error:
         said = error.message
     log = await open_log(url, create=False)
-    directory = index_directory(url, log.identity)
+    directory = standing_directory(url, log.identity)
     fault = said if directory.is_dir() and any(directory.glob("p*")) else ""
     try:
         yield log, None, fault
@@ -210,7 +210,7 @@ async def _directory(url: str) -> Path:
     """Where the indexes of the log at this address stand."""
     log = await open_log(url, create=False)
     await log.close()
-    return index_directory(url, log.identity)
+    return standing_directory(url, log.identity)
 
 
 async def _rebuild(url: str, faults: list[str], notice: Notice) -> None:
@@ -222,5 +222,5 @@ async def _rebuild(url: str, faults: list[str], notice: Notice) -> None:
     with folding(directory, wait=True):
         for part in sorted(directory.glob("p*")):
             CarrierIndex.discard(part)
-    async with open_store(url) as store:
+    async with open_store(url, directory=directory) as store:
         await store.fold("wait")

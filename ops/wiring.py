@@ -79,6 +79,20 @@ def index_directory(url: str, identity: LogIdentity) -> Path:
     return address.directory / "index"
 
 
+def desk_directory(url: str, identity: LogIdentity) -> Path:
+    """Where the carrier indexes stand that commands fold for themselves. Of a log on Kafka they are their own: a worker on this
+    machine keeps its indexes to itself for as long as it runs, and owns some partitions only.
+    """
+    shared = index_directory(url, identity)
+    return shared.with_name("desk-index") if parse_log_url(url).scheme == "kafka" else shared
+
+
+def standing_directory(url: str, identity: LogIdentity) -> Path:
+    """Where the indexes stand that an audit looks at: a worker's, where it has all of them, else those of commands."""
+    shared = index_directory(url, identity)
+    return shared if len(list(shared.glob("p*"))) == identity.partitions else desk_directory(url, identity)
+
+
 def scratch_log() -> Log:
     """A log in memory, for questions about a file that need no log."""
     return MemoryLog(partitions=EMBEDDED_PARTITIONS)

@@ -47,7 +47,7 @@ from ledger.storage.layout import (
     sync_directory,
     write_synced,
 )
-from ledger.storage.memory import TOUCHES, give_back
+from ledger.storage.memory import TOUCHES, UNMAPPING, give_back
 from ledger.storage.pages import Unsound, check_data_file, walk
 
 __all__ = ["DAMAGE", "Database", "FileIdentity", "FileKind", "LmdbFile", "create_file", "read_identity"]
@@ -95,7 +95,7 @@ class LmdbFile:
         """Open the store in `directory`. Raises `kind.missing`, `kind.damaged` or `LogUnavailable`."""
         self.directory, self.kind = directory, kind
         self.identity = read_identity(directory, kind)
-        self._path = directory / DATA
+        self._path = (directory / DATA).absolute()
         self._pid = os.getpid()
         self._closed = False
         self._touches = 0
@@ -306,4 +306,5 @@ class LmdbFile:
             self._shared.handles -= 1
             if not self._shared.handles:
                 _mapped.pop(self._inode, None)
-                self._shared.env.close()
+                with UNMAPPING:
+                    self._shared.env.close()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,12 @@ OTHER_PAGES_BYTES = 12 << 20
 TOUCHES = 32
 """Values read or written before a store's pages may be given back. Each may lie on a page of its own, and the system maps
 sixteen pages at a time.
+"""
+
+
+UNMAPPING = threading.Lock()
+"""Held by whoever unmaps a store, and while pages are given back: addresses of a mapping that ends in between would be somebody
+else's memory, which would be dropped.
 """
 
 
@@ -68,10 +75,12 @@ def give_back(paths: Iterable[Path]) -> None:
     try:
         if _file_pages_bytes() <= _Held.others + _Held.stores:
             return
-        for start, size in _mappings({str(path.resolve()) for path in paths}):
-            call(start, size, _DONT_NEED)
+        names = {str(path.resolve()) for path in paths}
+        with UNMAPPING:
+            for start, size in _mappings(names):
+                call(start, size, _DONT_NEED)
         _Held.others = max(_Held.others, _file_pages_bytes())
-    except (OSError, ValueError, IndexError):
+    except (OSError, RuntimeError, ValueError, IndexError):
         return
 
 

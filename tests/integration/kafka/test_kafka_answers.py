@@ -111,6 +111,23 @@ async def test_without_workers_the_command_folds_itself_and_says_so(desk: Desk) 
     assert f"p{partition_of(SESSION, PARTITIONS):03}" in folded
 
 
+async def test_commands_and_a_worker_share_a_data_folder(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker keeps its indexes to itself for as long as it runs, and owns some partitions only: nobody waits for that."""
+    ledger = desk.ledger
+    first = ledger.start("w1")
+    ledger.start("w2")
+    await owners(ledger, 2)
+    monkeypatch.setenv("CLEDGER_DATA", str(first.data))
+    assert (await asyncio.wait_for(desk.run("ingest", SAMPLE, CODEX_SAMPLE), 60)).code == 0
+    await ledger.settled()
+    for question in (("status", SESSION), ("forgotten", SESSION, "--limit", 0)):
+        asked = await desk.run(*question, "--json")
+        here = await asyncio.wait_for(desk.run(*question, "--json", "--local"), 60)
+        assert (asked.code, asked.out) == (here.code, here.out), (asked.err, here.err)
+    verified = await asyncio.wait_for(desk.run("verify", "--json"), 60)
+    assert verified.code == 0, (verified.out, verified.err)
+
+
 async def test_owner_is_found_after_another_took_over(desk: Desk) -> None:
     """Ownership is asked of Kafka itself, so nothing has to be configured, and nothing goes stale for long."""
     ledger = desk.ledger

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 
 import lmdb
 import pytest
 
+from ledger.errors import LedgerError
 from ledger.storage import memory as lmdb_memory
+from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from ledger.storage.memory import STORE_PAGES_BYTES, give_back, hold
 
 VALUE = bytes(range(256)) * 8
@@ -52,3 +55,27 @@ def test_little_memory_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_file_that_is_not_mapped_harms_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hold(-lmdb_memory.OTHER_PAGES_BYTES)
     give_back([tmp_path / "data.mdb"])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages are given back on Linux only")
+def test_no_store_is_unmapped_while_its_addresses_are_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the addresses could be somebody else's memory by the time that they are dropped."""
+    kind = FileKind("test", 1, (Database("a"),), LedgerError, LedgerError, "make it anew")
+    for name in "ab":
+        create_file(tmp_path / name, kind, FileIdentity(kind="test", format=1, log_id="l", partitions=1))
+    kept, gone = LmdbFile(tmp_path / "a", kind), LmdbFile(tmp_path / "b", kind)
+    found, closing, closed = lmdb_memory._mappings, threading.Thread(target=gone.close), []
+
+    def slowly(paths: set[str]) -> list[tuple[int, int]]:
+        ranges = found(paths)
+        closing.start()
+        closing.join(0.2)
+        closed.append(not closing.is_alive())
+        return ranges
+
+    monkeypatch.setattr(lmdb_memory, "_mappings", slowly)
+    hold(-lmdb_memory.OTHER_PAGES_BYTES)
+    give_back([tmp_path / "a" / "data.mdb", tmp_path / "b" / "data.mdb"])
+    closing.join(10)
+    assert (closed, closing.is_alive()) == ([False], False)
+    kept.close()

@@ -26,6 +26,7 @@ class Admin:
 
     away = 0
     sharing_out = 0
+    strangers: tuple[tuple[str, str, str, bytes, bytes], ...] = ()
 
     def __init__(self, **_: object) -> None:
         self.asked = 0
@@ -45,8 +46,8 @@ class Admin:
             return [_Answer()]
         shares = self.asked <= Admin.sharing_out
         owned = b"" if shares else ConsumerProtocolMemberAssignment(0, [(EVENTS, [0, 1])], b"").encode()
-        member = ("m-1", f"{membership.CLIENT} http://127.0.0.1:8931", "/127.0.0.1", b"", owned)
-        return [_Answer((0, membership.GROUP, SHARING_OUT[0] if shares else "Stable", "consumer", "sticky", [member]))]
+        listed = [("m-1", f"{membership.CLIENT} http://127.0.0.1:8931", "/127.0.0.1", b"", owned), *Admin.strangers]
+        return [_Answer((0, membership.GROUP, SHARING_OUT[0] if shares else "Stable", "consumer", "sticky", listed))]
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +77,13 @@ async def test_owners_are_told_once_partitions_are_shared_out(monkeypatch: pytes
 async def test_group_that_never_ends_sharing_out_is_told_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Admin, "sharing_out", 10**6)
     assert await membership.members("127.0.0.1:9", "") == [Member(answers_at="http://127.0.0.1:8931", partitions=())]
+
+
+async def test_members_of_another_kind_are_asked_nothing_and_own_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No token goes to an address that no worker gave (P12)."""
+    monkeypatch.setattr(Admin, "sharing_out", 1)
+    strangers = (("m-2", "http://10.9.9.9:1", "/10.9.9.9", b"", b"\x00"), ("m-3", "cledger-workerX http://a:1", "/a", b"", b""))
+    monkeypatch.setattr(Admin, "strangers", strangers)
+    found = await membership.members("127.0.0.1:9", "")
+    assert {each.answers_at for each in found} == {"", "http://127.0.0.1:8931"}
+    assert [each.partitions for each in found if not each.answers_at] == [(), ()]
