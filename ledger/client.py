@@ -34,6 +34,9 @@ from schemas.validity import fault_of
 Place = tuple[str, int | None, int | None]
 """A span or summary, and a stretch of its text in code points, end exclusive; without bounds it stands for no words."""
 
+CLOSE_S = 10.0
+"""How long the end of a client waits for the withdrawals of those who still wait."""
+
 NUDGE_S = 0.05
 """How long a client waits for the process that folds just now before it offers to fold itself."""
 
@@ -119,6 +122,7 @@ class LedgerClient:
         self._backend = backend
         self._answers = Answers(log)
         self._appended: dict[int, int] = {}
+        self._asks: set[asyncio.Future[None]] = set()
 
     def scope(self, scope: str, *, session: str | None = None, **opening: Any) -> Scope:
         """A handle for one session of a scope. `opening` are fields of `session.opened`, which count only if this opens the
@@ -150,6 +154,8 @@ class LedgerClient:
         a request that was withdrawn before; `LogUnavailable` where the request could not be appended.
         """
         waiting = await self._answers.expect(record.scope, record.session, request)
+        ended = asyncio.get_running_loop().create_future()
+        self._asks.add(ended)
         try:
             (at,) = await self._append([record])
             waiting.asked_at(at.offset)
@@ -159,6 +165,8 @@ class LedgerClient:
             raise
         finally:
             self._answers.forget(waiting)
+            self._asks.discard(ended)
+            ended.set_result(None)
         if answer is None:
             raise await self._given_up(record, request, timeout_s)
         if answer.status == WITHDRAWN:
@@ -212,8 +220,12 @@ class LedgerClient:
         await self._backend.nudge()
 
     async def close(self) -> None:
-        """Stop reading decisions; who still waits is cancelled, which withdraws its request."""
+        """Stop reading decisions; who still waits is cancelled, which withdraws its request before this returns, if the log
+        takes it within `CLOSE_S`.
+        """
         await self._answers.close()
+        if self._asks:
+            await asyncio.wait(set(self._asks), timeout=CLOSE_S)
 
     async def quoted(self, scope: str, summary: str, evidence: Iterable[Evidence]) -> tuple[QuotedEvidence, ...]:
         """Evidence with the words it points at."""

@@ -298,6 +298,22 @@ async def test_cancelled_request_is_withdrawn() -> None:
     assert last.reason == "cancelled"
 
 
+async def test_client_that_ends_withdraws_what_is_still_asked() -> None:
+    """P3: the end of a client waits for that, for behind it the log may be closed."""
+    log = MemoryLog()
+    client = LedgerClient(log, NobodyDecides())
+    scope = client.scope("s")
+    span = await scope.record_span("m1", LIMIT)
+    asking = asyncio.create_task(scope.request_compaction("sum-1", [span]))
+    await asyncio.sleep(0.05)
+    await client.close()
+    last = decode_record((await log.read(EVENTS, 0, 0))[-1].value)
+    assert isinstance(last, RequestWithdrawn)
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await client.close()
+
+
 async def test_i1_span_recorded_with_another_text_raises_and_is_on_record_as_rejected(tmp_path: Path) -> None:
     """I1: by the same handle at once, by a later process too; the same text once more is no conflict."""
     async with open_ledger(f"lmdb:{tmp_path / 'log'}") as ledger:
