@@ -121,25 +121,35 @@ class Fleet:
     async def ask(self, what: str, question: Question) -> Reply:
         """Ask the owner of the question's scope. Raises `NobodyAnswers`, and `UsageError` for what the worker will not have."""
         number = partition_of(question.scope, self.identity.partitions)
-        why = "nobody owns it"
-        for anew in (False, True):
-            address = (await self.owners(anew=anew)).get(number)
-            if address is None:
-                continue
-            try:
-                return await self._post(address, what, question)
-            except NobodyAnswers as error:
-                why = error.message
+        why, owners = "nobody owns it", await self.owners()
+        for last in (False, True):
+            address = owners.get(number)
+            if address is not None:
+                try:
+                    return await self._post(address, what, question)
+                except NobodyAnswers as error:
+                    why = error.message
+            if not last:
+                owners = await self._instead_of(owners)
         raise NobodyAnswers(f"no worker answers for partition {number}: {why}", hint=START_ONE)
 
     async def ask_all(self, what: str, question: Question) -> list[Reply]:
         """Ask every owner about all partitions it owns, in order of their first ones. Raises `NobodyAnswers` unless there is an
         answer for every partition.
         """
+        owners = await self.owners()
         try:
-            return await self._ask_all(what, question, await self.owners())
+            return await self._ask_all(what, question, owners)
         except NobodyAnswers:
-            return await self._ask_all(what, question, await self.owners(anew=True))
+            return await self._ask_all(what, question, await self._instead_of(owners))
+
+    async def _instead_of(self, believed: dict[int, str]) -> dict[int, str]:
+        """Who owns what, now that some of these did not answer: what was learnt just before that is asked for again."""
+        found = await self.owners(anew=True)
+        if found and found is believed:
+            await asyncio.sleep(ANEW_S)
+            found = await self.owners(anew=True)
+        return found
 
     async def _ask_all(self, what: str, question: Question, owners: dict[int, str]) -> list[Reply]:
         missing = [number for number in range(self.identity.partitions) if number not in owners]
