@@ -119,6 +119,8 @@ async def test_commands_and_a_worker_share_a_data_folder(desk: Desk, monkeypatch
     await owners(ledger, 2)
     monkeypatch.setenv("CLEDGER_DATA", str(first.data))
     assert (await asyncio.wait_for(desk.run("ingest", SAMPLE, CODEX_SAMPLE), 60)).code == 0
+    again = await asyncio.wait_for(desk.run("ingest", SAMPLE, CODEX_SAMPLE, "--json"), 60)
+    assert (again.code, again.object["added"]) == (0, 0)
     await ledger.settled()
     for question in (("status", SESSION), ("forgotten", SESSION, "--limit", 0)):
         asked = await desk.run(*question, "--json")

@@ -282,14 +282,20 @@ async def test_sessions_of_one_name_in_two_scopes_answer_for_themselves(ledger: 
     assert {answer.answer for answer in await other.recall(LIMIT)} == {"absent"}
 
 
-async def test_cancelled_request_is_withdrawn() -> None:
-    """P3: whoever stops waiting never holds the grant, so it must not keep the session's spans."""
+async def asked_in_vain() -> tuple[MemoryLog, LedgerClient, asyncio.Task[Any]]:
+    """A request on which nobody decides, and who waits for that."""
     log = MemoryLog()
     client = LedgerClient(log, NobodyDecides())
     scope = client.scope("s")
     span = await scope.record_span("m1", LIMIT)
     asking = asyncio.create_task(scope.request_compaction("sum-1", [span]))
     await asyncio.sleep(0.05)
+    return log, client, asking
+
+
+async def test_cancelled_request_is_withdrawn() -> None:
+    """P3: whoever stops waiting never holds the grant, so it must not keep the session's spans."""
+    log, _, asking = await asked_in_vain()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
@@ -300,12 +306,7 @@ async def test_cancelled_request_is_withdrawn() -> None:
 
 async def test_client_that_ends_withdraws_what_is_still_asked() -> None:
     """P3: the end of a client waits for that, for behind it the log may be closed."""
-    log = MemoryLog()
-    client = LedgerClient(log, NobodyDecides())
-    scope = client.scope("s")
-    span = await scope.record_span("m1", LIMIT)
-    asking = asyncio.create_task(scope.request_compaction("sum-1", [span]))
-    await asyncio.sleep(0.05)
+    log, client, asking = await asked_in_vain()
     await client.close()
     last = decode_record((await log.read(EVENTS, 0, 0))[-1].value)
     assert isinstance(last, RequestWithdrawn)
