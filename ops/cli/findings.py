@@ -55,8 +55,11 @@ def show_round(row: RoundAnswer, classes: Mapping[str, int]) -> None:
     say(listed(moved), indent=4)
     if row.summary_state != "text":
         say(f"cannot be judged: {unreadable_told([(row.round, row.summary_state)])}", indent=4)
+    again = row.lost - sum(classes.values())
+    if again > 0:
+        say(f"stated again since, or dropped on purpose: {again}", indent=4)
     if classes:
-        say("lost: ", listed([of_class(number, cls) for cls, number in classes.items()]), indent=4)
+        say("still lost: " if again > 0 else "lost: ", listed([of_class(n, cls) for cls, n in classes.items()]), indent=4)
 
 
 def tokens_told(before: int | None, after: int | None) -> str:

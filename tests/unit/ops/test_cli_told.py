@@ -157,3 +157,19 @@ def test_files_of_lines_are_described_where_they_are_asked_for(cli: Cli) -> None
         shown = cli(command, "--help").out
         assert all(field in shown for field in fields)
     assert has_no_traceback(cli("check", "--batch", SAMPLE))
+
+
+def test_lost_facts_of_a_round_add_up_on_the_screen(cli: Cli, tmp_path: Path) -> None:
+    """D1: what was lost in a round and stated again since is not among what is still lost, and is counted beside it."""
+    lines = [
+        user("u1", "The gateway accepts 40 req/s at most. The port of the mirror is 6379."),
+        assistant("a1", "Noted.", "u1"),
+        boundary("b1", "a1"),
+        summary("s1", "Work on the gateway goes on.", "b1"),
+        user("u2", "The gateway accepts 40 req/s at most."),
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(as_bytes(lines))
+    shown = " ".join(cli("ingest", path).out.split())
+    assert "4 facts left the window: 0 survived, 4 lost" in shown
+    assert "stated again since, or dropped on purpose: 2 still lost: 1 number, 1 narrative sentence" in shown
