@@ -5,7 +5,7 @@ States and how they follow one another:
 - *recovering*: the index is opened; a damaged or missing one is restored from a snapshot, or begun anew;
 - *catching up*: the backlog is folded; questions are answered *unknown (catching up)*;
 - *live*: everything there was is folded; each new record is folded as it comes;
-- *waiting*: the log does not answer; tried again, and nothing is lost;
+- *waiting*: the log does not answer, or a store takes nothing; tried again, and nothing is lost;
 - *halted*: a record that this release does not know, or an integrity fault. The partition stands still before it and says so,
   the others go on. Only a new release, or a person, ends this.
 """
@@ -26,7 +26,15 @@ from consumers.carrier_index import CarrierIndex
 from consumers.crew import Crew
 from consumers.due import PendingGrant
 from consumers.partition import Partition
-from ledger.errors import IndexDamaged, IntegrityError, LedgerError, LogClosed, LogDamaged, LogUnavailable
+from ledger.errors import (
+    IndexDamaged,
+    IntegrityError,
+    LedgerError,
+    LogClosed,
+    LogDamaged,
+    LogUnavailable,
+    StoreUnavailable,
+)
 from ledger.evolve.requests import GRANT_TIMER
 from ledger.log import EVENTS, Entry, Log, NewEntry
 from schemas.codec import encode
@@ -61,6 +69,9 @@ class PartitionStatus(msgspec.Struct, kw_only=True):
     partition: int
     state: State = "recovering"
     reason: str = ""
+    waits_for: Literal["log", "store"] = "log"
+    """Whose fault the reason is while it waits: the log's, or that of a store on this machine."""
+
     exit_code: int = 0
     """Of the fault that halted it."""
 
@@ -164,6 +175,7 @@ class Keeper:
             except LogClosed:
                 return
             except LogUnavailable as error:
+                self.status.waits_for = "store" if isinstance(error, StoreUnavailable) else "log"
                 self._tell("waiting", f"{error.message} {error.hint}".strip())
                 if isinstance(error.__cause__, lmdb.PanicError):  # this map takes no write any more, a new one may
                     await self._done_beside()
@@ -279,7 +291,10 @@ class Keeper:
 
     def _tell(self, state: State, reason: str = "") -> None:
         if state != self.status.state or reason != self.status.reason:
-            _log.info("partition %s: %s%s", self.number, state, f": {reason}" if reason else "")
+            level = logging.INFO
+            if state == "waiting":  # that the log is away is said once for all partitions, by the worker
+                level = logging.WARNING if self.status.waits_for == "store" else logging.DEBUG
+            _log.log(level, "partition %s: %s%s", self.number, state, f": {reason}" if reason else "")
         self.status.state, self.status.reason = state, reason
 
     def _halt(self, reason: str, exit_code: int) -> None:

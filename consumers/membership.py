@@ -30,6 +30,7 @@ from aiokafka.errors import (
 )
 
 from ledger.errors import LogUnavailable
+from ledger.kafka.connection import told
 from ledger.log import EVENTS
 
 GROUP = "cledger"
@@ -41,6 +42,12 @@ ANSWER_S = 5.0
 
 COORDINATOR_S = 10.0
 """How long a group's coordinator may be on its way before it counts as away."""
+
+REACH_S = 5.0
+"""How long brokers may take to be reached for a question about the group; one that stands still accepts and says nothing."""
+
+DESCRIBE_S = 15.0
+"""How long the members of a group may take to be told, all in all."""
 
 REBALANCE_S = 10.0
 """How long a group may share out partitions anew before it is told as it stands: without owners."""
@@ -188,9 +195,7 @@ class KafkaMembership:
             hint = ""
             if isinstance(error, InvalidSessionTimeoutError):
                 hint = "The brokers allow a session timeout from group.min.session.timeout.ms, 6 s unless set otherwise."
-            raise LogUnavailable(
-                f"kafka://{self._servers}: the group of workers cannot be joined: {error}", hint=hint
-            ) from error
+            raise _unavailable(self._servers, "the group of workers cannot be joined", error, hint) from error
         self._consumer = consumer
 
     async def commit(self, offsets: Mapping[int, int]) -> bool:
@@ -247,11 +252,14 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 async def members(servers: str, prefix: str, security: Mapping[str, Any] | None = None) -> list[Member]:
     """The workers of a ledger as the group's coordinator knows them; while partitions are shared out anew, nobody owns one, so
-    the end of that is waited for, up to `REBALANCE_S`. Raises `LogUnavailable`.
+    the end of that is waited for, up to `REBALANCE_S`. Raises `LogUnavailable`, after `DESCRIBE_S` at the latest.
     """
     topic = prefix + EVENTS
-    async with _Admin(servers, security) as admin:
-        groups = await _settled(admin, prefix + GROUP)
+    try:
+        async with asyncio.timeout(DESCRIBE_S), _Admin(servers, security) as admin:
+            groups = await _settled(admin, prefix + GROUP)
+    except TimeoutError as error:
+        raise _unavailable(servers, f"the group of workers was not told within {DESCRIBE_S:g} s", error) from error
     listed = [member for group in groups for member in group[5]]
     found = []
     for member in listed:
@@ -302,6 +310,14 @@ def _reachable(address: str, host: str) -> str:
     return address
 
 
+def _unavailable(servers: str, what: str, error: BaseException, hint: str = "") -> LogUnavailable:
+    reason = told(error)
+    return LogUnavailable(
+        f"kafka://{servers}: {what}{f': {reason}' if reason else ''}",
+        hint=hint or "Check that a broker is up at this address and can be reached from here.",
+    )
+
+
 class _Admin:
     """An admin client for one question."""
 
@@ -313,15 +329,16 @@ class _Admin:
 
     async def __aenter__(self) -> AIOKafkaAdminClient:
         try:
-            await self._admin.start()
+            async with asyncio.timeout(REACH_S):
+                await self._admin.start()
         except (KafkaError, OSError) as error:
             with suppress(KafkaError, OSError):
                 await self._admin.close()
-            raise LogUnavailable(f"kafka://{self._servers}: no broker can be reached: {error}") from error
+            raise _unavailable(self._servers, "no broker can be reached", error) from error
         return self._admin
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         with suppress(KafkaError, OSError):
             await self._admin.close()
         if isinstance(error, KafkaError | OSError):
-            raise LogUnavailable(f"kafka://{self._servers}: the group of workers did not answer: {error}") from error
+            raise _unavailable(self._servers, "the group of workers did not answer", error) from error

@@ -21,7 +21,8 @@ import msgspec
 
 from consumers.crew import Crew
 from consumers.keeper import Keeper, OpenIndex, PartitionStatus
-from consumers.membership import Membership, Owned
+from consumers.membership import ANSWER_S, Membership, Owned
+from consumers.readiness import Reach, away, reasons, waits
 from ledger.errors import LogUnavailable
 from ledger.log import EVENTS, Log
 
@@ -54,6 +55,11 @@ class WorkerStatus(msgspec.Struct, kw_only=True):
 
     partitions: list[PartitionStatus]
     rebalances: int
+    reasons: list[str] = []
+    """Why it is not ready, in sentences; none if it is."""
+
+    waits: list[str] = []
+    """Those of them that a restart of this process would not help: the log is away, a store takes nothing."""
 
     @property
     def healthy(self) -> bool:
@@ -74,8 +80,11 @@ class Worker:
         watchdog_s: float = WATCHDOG_S,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         crew: Crew | None = None,
+        where: str = "the log",
     ) -> None:
-        """`exit_when_idle_s` ends the worker once everything in all partitions has been folded and published for so long."""
+        """`exit_when_idle_s` ends the worker once everything in all partitions has been folded and published for so long;
+        `where` is what people call its log.
+        """
         self.log = log
         self.membership = membership
         self.keepers: dict[int, Keeper] = {}
@@ -89,6 +98,7 @@ class Worker:
         self._watchdog = Watchdog(self, watchdog_s)
         self._joined = False
         self._answered = True
+        self._reach = Reach(where)
         self.ended = asyncio.Event()
         """Set when `run` is over."""
         self._stopping = asyncio.Event()
@@ -116,6 +126,11 @@ class Worker:
         """Ask the worker to stop: batches under way are finished and published, positions are committed, the group is left."""
         self._stopping.set()
 
+    @property
+    def away(self) -> str:
+        """That the log does not answer, and since when; the empty string if it does."""
+        return self._reach.told
+
     def status(self) -> WorkerStatus:
         """What each kept partition is doing."""
         partitions = [self.keepers[number].status for number in sorted(self.keepers)]
@@ -125,7 +140,14 @@ class Worker:
             readiness = "not ready"
         elif any(each.state != "live" for each in partitions):
             readiness = "catching up"
-        return WorkerStatus(readiness=readiness, joined=self._joined, partitions=partitions, rebalances=self.rebalances)
+        return WorkerStatus(
+            readiness=readiness,
+            joined=self._joined,
+            partitions=partitions,
+            rebalances=self.rebalances,
+            reasons=reasons(partitions, self._reach, joined=self._joined, stuck=stuck),
+            waits=waits(partitions, self._reach),
+        )
 
     async def revoked(self) -> None:
         """A rebalance begins: nothing more is published; the folds go on. Returns once what is on its way has arrived."""
@@ -170,6 +192,7 @@ class Worker:
             if now_s - looked_s >= COMMIT_S:
                 looked_s = now_s
                 await self._commit()
+                self._reach.note(self._fault())
                 if self._idle_s is not None:
                     idle = await self._nothing_left()
                     idle_since = (idle_since or now_s) if idle else None
@@ -192,6 +215,11 @@ class Worker:
         self._answered = await self.membership.commit(
             {number: keeper.status.published for number, keeper in self.keepers.items() if keeper.status.owned}
         )
+
+    def _fault(self) -> str:
+        """What keeps the log from answering; the empty string if it answers."""
+        said = away([keeper.status for keeper in self.keepers.values()])
+        return said or ("" if self._answered else f"no word from the group of workers for {ANSWER_S:g} s")
 
     async def _nothing_left(self) -> bool:
         """Is everything up to the end of all partitions folded and published, by this worker or another, or standing still?"""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ledger.answers import Answer, Answers, Waiting
-from ledger.errors import LogUnavailable, UsageError
+from ledger.errors import LedgerError, LogClosed, LogUnavailable, UsageError
 from ledger.evolve.requests import WITHDRAWN
 from ledger.log import EVENTS, Log, NewEntry, partition_of
 from ledger.refusals import AnswerUnknown, QuotedEvidence
@@ -36,6 +36,9 @@ Place = tuple[str, int | None, int | None]
 
 CLOSE_S = 10.0
 """How long the end of a client waits for the withdrawals of those who still wait."""
+
+REASON_S = 3.0
+"""How long it is looked for why nobody decided; the request is withdrawn before."""
 
 NUDGE_S = 0.05
 """How long a client waits for the process that folds just now before it offers to fold itself."""
@@ -113,6 +116,10 @@ class Backend(Protocol):
         """Is another role or text on record under this span id, as far as an index at hand knows? Asks nobody else."""
         ...
 
+    async def undecided(self, scope: str) -> str:
+        """Why a request of this scope may have got no decision, and what to do, as a sentence; empty where nothing is amiss."""
+        ...
+
 
 class LedgerClient:
     """One connection to a ledger. Handles of any number of scopes share one reader of decisions for each partition."""
@@ -123,6 +130,7 @@ class LedgerClient:
         self._answers = Answers(log)
         self._appended: dict[int, int] = {}
         self._asks: set[asyncio.Future[None]] = set()
+        self._closed = False
 
     def scope(self, scope: str, *, session: str | None = None, **opening: Any) -> Scope:
         """A handle for one session of a scope. `opening` are fields of `session.opened`, which count only if this opens the
@@ -133,8 +141,9 @@ class LedgerClient:
 
     async def append(self, records: Sequence[AnyRecord]) -> None:
         """Append records; durable when it returns (L1). Raises `UsageError` for a field that no record may hold; then
-        nothing is appended; `EntryTooLarge`, `LogUnavailable`.
+        nothing is appended; `EntryTooLarge`, `LogUnavailable`, `LogClosed`.
         """
+        self._refuse_if_closed()
         await self._append(records)
 
     async def _append(self, records: Sequence[AnyRecord]) -> list[Position]:
@@ -142,6 +151,10 @@ class LedgerClient:
         for at in positions:
             self._appended[at.partition] = max(self._appended.get(at.partition, 0), at.offset + 1)
         return positions
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise LogClosed("this ledger was closed", hint="Nothing was asked or appended; open it again: open_ledger().")
 
     def _after(self, scope: str) -> int:
         """What this client appended, as the offset behind it: an answer has to be from a view that holds all of it."""
@@ -151,8 +164,9 @@ class LedgerClient:
         """Append a request and wait for its decision, found by the request id among decisions published from now on.
 
         Raises `AnswerUnknown` after `timeout_s` seconds, having withdrawn the request first, and where the decision is that of
-        a request that was withdrawn before; `LogUnavailable` where the request could not be appended.
+        a request that was withdrawn before; `LogUnavailable` where the request could not be appended; `LogClosed`.
         """
+        self._refuse_if_closed()
         waiting = await self._answers.expect(record.scope, record.session, request)
         ended = asyncio.get_running_loop().create_future()
         self._asks.add(ended)
@@ -161,7 +175,7 @@ class LedgerClient:
             waiting.asked_at(at.offset)
             answer = await self._answer(waiting, timeout_s)
         except asyncio.CancelledError:
-            await asyncio.shield(self.append([_withdrawal(record, request, "cancelled")]))
+            await asyncio.shield(self._append([_withdrawal(record, request, "cancelled")]))
             raise
         finally:
             self._answers.forget(waiting)
@@ -199,36 +213,50 @@ class LedgerClient:
         """Withdraw the request; the error to raise."""
         late = f"no decision on request {request} within {timeout_s:g} s"
         try:
-            await self.append([_withdrawal(record, request, "timeout")])
+            await self._append([_withdrawal(record, request, "timeout")])
         except LogUnavailable as error:
             return AnswerUnknown(
                 f"{late}, and it could not be withdrawn: {error.message}",
                 hint="Keep the spans. Once the log answers, ask again under the same request id, or withdraw it.",
             )
-        return AnswerUnknown(f"{late}; it was withdrawn", hint="Keep the spans, and ask again under a new request id.")
+        why = await self._why_undecided(record.scope)
+        again = "Keep the spans, and ask again under a new request id."
+        return AnswerUnknown(f"{late}; it was withdrawn", hint=f"{why}\n  {again}" if why else again)
+
+    async def _why_undecided(self, scope: str) -> str:
+        try:
+            async with asyncio.timeout(REASON_S):
+                return await self._backend.undecided(scope)
+        except (LedgerError, TimeoutError):
+            return ""
 
     async def outcome(self, scope: str, session: str, request: str) -> Any:
         """What became of a request, by its id: see `ops.queries.requests.RequestAnswer`."""
+        self._refuse_if_closed()
         return await self._backend.outcome(scope, session, request, self._after(scope))
 
     async def rewrites(self, scope: str, span: str, role: str, text: str) -> bool:
         """Is the span known here with another role or text? (I1)"""
+        self._refuse_if_closed()
         return await self._backend.rewrites(scope, span, role, text)
 
     async def nudge(self) -> None:
         """Let what was appended be decided."""
+        self._refuse_if_closed()
         await self._backend.nudge()
 
     async def close(self) -> None:
         """Stop reading decisions; who still waits is cancelled, which withdraws its request before this returns, if the log
-        takes it within `CLOSE_S`.
+        takes it within `CLOSE_S`. Every call from now on raises `LogClosed`.
         """
+        self._closed = True
         await self._answers.close()
         if self._asks:
             await asyncio.wait(set(self._asks), timeout=CLOSE_S)
 
     async def quoted(self, scope: str, summary: str, evidence: Iterable[Evidence]) -> tuple[QuotedEvidence, ...]:
         """Evidence with the words it points at."""
+        self._refuse_if_closed()
         items = list(evidence)
         if not items:
             return ()
@@ -239,8 +267,10 @@ class LedgerClient:
 
     async def recall(self, scope: str, session: str, fact: str, as_of: str) -> list[Any]:
         """See `Scope.recall`."""
+        self._refuse_if_closed()
         return await self._backend.recall(scope, session, fact, as_of, self._after(scope))
 
     async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None) -> Fetched:
         """See `Scope.gate`."""
+        self._refuse_if_closed()
         return await self._backend.rehydrate(scope, session, claim, retrieval, self._after(scope))

@@ -29,6 +29,10 @@ class LogUnavailable(LedgerError):
     exit_code = 4
 
 
+class StoreUnavailable(LogUnavailable):
+    """A store on this machine, of a log or an index, cannot be read or written: a full disk or map, a failed write."""
+
+
 class LogMissing(LogUnavailable):
     """There is no log at this address, and reading commands never create one."""
 

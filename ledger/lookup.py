@@ -95,6 +95,18 @@ def is_referred(row: FactRow) -> bool:
     return not row.tombstone and not row.expired
 
 
+DAY_CHARS = len("2026-03-31")
+
+
+def is_valid_at(row: FactRow, moment: str) -> bool:
+    """Does the fact's validity cover this moment, an ISO 8601 date or time? An end that is a day covers the whole of it."""
+    if row.valid_from and moment < row.valid_from:
+        return False
+    if not row.valid_to:
+        return True
+    return moment[:DAY_CHARS] <= row.valid_to if len(row.valid_to) == DAY_CHARS else moment < row.valid_to
+
+
 def carrier_count(view: Rows, fact: bytes, row: FactRow, session: SessionRow) -> CarrierCount:
     """Carriers of a fact that this session can reach now. A pending grant has changed nothing yet: recall, trust, alerts and
     judgements of what was observed go by this.

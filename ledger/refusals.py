@@ -109,7 +109,7 @@ def _message(decision: AnyDecision, evidence: tuple[QuotedEvidence, ...]) -> str
 
 _READ_AGAIN = "read the original and act on what it says, or leave the claim out"
 
-_FAULTS = {
+CLAIM_FAULTS = {
     "contradicted": "a later span says otherwise",
     "key_not_derivable": "the summary holds no key by which the original could be asked for",
     "not_found": "nothing came back for it",
@@ -117,6 +117,7 @@ _FAULTS = {
     "not_recorded": "what came back for it is not what was recorded",
     "does_not_hold": "the original does not say so",
 }
+"""What became of a claim that does not hold, by its status."""
 
 _UNTRUSTED = frozenset({"unknown", "degraded"})
 
@@ -134,7 +135,7 @@ def _denial(decision: ActionDenied, claims: tuple[QuotedClaim, ...]) -> str:
         text = repr(quoted.text) if quoted is not None else result.text_sha256[:12]
         by = f" ({result.key})" if result.key else ""
         where = f", {result.contradicted_by}" if result.contradicted_by else ""
-        lines.append(f"  claim {text}{by} {result.status}: {_FAULTS[result.status]}{where}")
+        lines.append(f"  claim {text}{by} {result.status}: {CLAIM_FAULTS[result.status]}{where}")
         if quoted is not None and quoted.found and result.status == "does_not_hold":
             lines.append(f"    it says {_cut(quoted.found)!r}")
     return "\n".join(lines)

@@ -68,16 +68,23 @@ class Retrieval(Protocol):
 
 def metric_of(name: str) -> Metric:
     """Which way a metric points, by its name: `cosine_distance`, `l2` and `euclidean` are distances, all else similarities."""
-    words = name.lower().replace("-", "_").split("_")
-    return "distance" if {"distance", "l1", "l2", "euclidean", "manhattan", "hamming"} & set(words) else "similarity"
+    return "distance" if _words(name) & {"distance", *UNBOUNDED} else "similarity"
+
+
+UNBOUNDED = ("l1", "l2", "euclidean", "manhattan", "hamming")
+"""Distances without an upper end."""
+
+
+def _words(name: str) -> set[str]:
+    return set(name.lower().replace("-", "_").split("_"))
 
 
 def similarity_of(metric: str, score: str) -> Decimal:
-    """V5: a score as a similarity. A cosine distance d is the similarity 1 - d; any other distance d becomes 1 / (1 + d)."""
+    """V5: a score as a similarity. A distance d is the similarity 1 - d; one without an upper end becomes 1 / (1 + d)."""
     value = Decimal(score)
     if metric_of(metric) == "similarity":
         return value
-    return 1 - value if "cosine" in metric.lower() else 1 / (1 + value)
+    return 1 / (1 + value) if _words(metric) & set(UNBOUNDED) else 1 - value
 
 
 def beyond_threshold(metric: str, score: str, min_similarity: str) -> bool:

@@ -59,8 +59,10 @@ from schemas.records import (
     SummaryRecorded,
 )
 
-ANSWER_TIMEOUT_S = 10.0
-"""How long a request waits for its decision. Longer hangs an agent at its context limit; shorter withdraws under load."""
+ANSWER_TIMEOUT_S = 30.0
+"""How long a request waits for its decision. Longer hangs an agent at its context limit; shorter withdraws while a worker that
+was killed is being replaced, which takes its session timeout, 10 s, and a rebalance.
+"""
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D")
@@ -242,12 +244,12 @@ class Scope:
         tokens_before: int | None = None,
         tombstones: Sequence[str] = (),
         request: str | None = None,
-        timeout_s: float = ANSWER_TIMEOUT_S,
+        timeout_s: float | None = ANSWER_TIMEOUT_S,
     ) -> CompactionGranted:
         """Ask whether these spans may leave for this summary (C3, F1 to F3). `evict` stands in order of preference.
 
         A grant is pending until `applied` or `withdraw`. Raises a `Refused` with evidence and ways out, or `AnswerUnknown`
-        after `timeout_s` seconds; `ValueError` for a `timeout_s` that is no span of time.
+        after `timeout_s` seconds, by default and for None `ANSWER_TIMEOUT_S`; `ValueError` for one that is no span of time.
         """
         name = request or f"compaction-{uuid.uuid4().hex}"
         candidates = tuple(item if isinstance(item, Candidate) else Candidate(span=item) for item in evict)
@@ -270,7 +272,7 @@ class Scope:
         reason: str = "",
         summary: str | None = None,
         request: str | None = None,
-        timeout_s: float = ANSWER_TIMEOUT_S,
+        timeout_s: float | None = ANSWER_TIMEOUT_S,
     ) -> EvictionGranted:
         """Ask whether these raw entries may leave the retrieval store (C1). Raises as `request_compaction` does."""
         name = request or f"eviction-{uuid.uuid4().hex}"
@@ -287,7 +289,7 @@ class Scope:
         replaces: Sequence[str] = (),
         into: Sequence[str] = (),
         request: str | None = None,
-        timeout_s: float = ANSWER_TIMEOUT_S,
+        timeout_s: float | None = ANSWER_TIMEOUT_S,
     ) -> IndexGranted:
         """Ask whether the store may write this (I1, I3). Raises as `request_compaction` does."""
         name = request or f"write-{uuid.uuid4().hex}"
@@ -303,12 +305,11 @@ class Scope:
         )
         return await self._granted(record, name, "", timeout_s, IndexGranted)
 
-    async def _granted(self, record: AnyRecord, request: str, summary: str, timeout_s: float, kind: type[D]) -> D:
-        if not 0 <= timeout_s < math.inf:
-            raise ValueError(f"timeout_s is {timeout_s!r}; expected seconds, a finite number that is not negative")
+    async def _granted(self, record: AnyRecord, request: str, summary: str, timeout_s: float | None, kind: type[D]) -> D:
+        wait_s = seconds_of(timeout_s)
         if not self._opened:
             await self._append()
-        decision = await self._client.ask(record, request, timeout_s)
+        decision = await self._client.ask(record, request, wait_s)
         if isinstance(decision, kind):
             return decision
         evidence = await self._client.quoted(self.scope, summary, decision.evidence[:20])
@@ -324,7 +325,7 @@ class Scope:
         side_effects: bool = True,
         retrieval: Retrieval | None = None,
         request: str | None = None,
-        timeout_s: float = ANSWER_TIMEOUT_S,
+        timeout_s: float | None = ANSWER_TIMEOUT_S,
     ) -> ActionAllowed:
         """R5: may an action rest on these claims? Each is fetched raw first, by `retrieval` or from the ledger's own store.
 
@@ -448,6 +449,15 @@ class Scope:
     async def recall(self, fact: str, *, as_of: str = "") -> list[Any]:
         """C4: one of six answers for each fact that the text or id names; see `ops.queries.recall.RecallAnswer`."""
         return await self._client.recall(self.scope, self.session, fact, as_of)
+
+
+def seconds_of(timeout_s: object) -> float:
+    """How long to wait; None means `ANSWER_TIMEOUT_S`. Raises `ValueError` for what is no span of time."""
+    if timeout_s is None:
+        return ANSWER_TIMEOUT_S
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not 0 <= timeout_s < math.inf:
+        raise ValueError(f"timeout_s is {timeout_s!r}; expected seconds, a finite number that is not negative, or None")
+    return timeout_s
 
 
 def _quoted_claims(record: AnyRecord, decision: AnyDecision) -> tuple[QuotedClaim, ...]:

@@ -117,8 +117,7 @@ class Here:
     async def sessions(self, *, compacted: bool) -> list[SessionAnswer]:
         """See `Asked`."""
         async with self._all() as reading:
-            answers = sessions(reading, compacted=compacted)
-            return answers if is_shared(self._url) else await with_last(reading, answers)
+            return await with_last(reading, sessions(reading, compacted=compacted))
 
     async def status(self, session: str | None) -> list[StatusAnswer]:
         """See `Asked`."""

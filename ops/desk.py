@@ -237,7 +237,7 @@ async def audit(store: Store, session: str, *, command: str | None = None) -> Au
         fact=fact,
         status=answer.status,
         passed=passed,
-        detail=answer.detail or ("" if passed else "what came back is not what was recorded"),
+        detail=answer.detail or ("" if passed or answer.status != "ok" else "what came back is not what was recorded"),
         omitted_facts=sum(len(item.manifest.facts) for item in omitted),
         trust=state,
         reasons=reasons,

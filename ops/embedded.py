@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from ledger.client import LedgerClient, Place
+from ledger.errors import LogClosed
 from ledger.fold import is_other_span
 from ledger.retrieval import Fetched, Retrieval
 from ledger.scope import Scope
@@ -78,6 +79,12 @@ class FoldingBackend:
             rows = reading.rows(scope)
             return rows is not None and is_other_span(rows, span, role, text)
 
+    async def undecided(self, scope: str) -> str:
+        """See `ledger.client.Backend`."""
+        del scope
+        gap = await self._store.gap()
+        return f"Another process folds this log, and is {gap} records behind it." if gap else ""
+
 
 @asynccontextmanager
 async def open_ledger(url: str | None = None) -> AsyncIterator[LedgerClient]:
@@ -142,6 +149,9 @@ def open_ledger_sync(url: str | None = None) -> Iterator[SyncLedger]:
     thread.start()
 
     def run(work: Coroutine[Any, Any, T]) -> T:
+        if loop.is_closed():
+            work.close()
+            raise LogClosed("this ledger was closed", hint="Nothing was asked or appended; open it again: open_ledger_sync().")
         return asyncio.run_coroutine_threadsafe(work, loop).result()
 
     context = open_ledger(url)

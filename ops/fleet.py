@@ -7,15 +7,14 @@ import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, TypeVar
 
-import aiohttp
 import msgspec
 
 from ledger.client import LedgerClient, Place
-from ledger.errors import LedgerError, LogUnavailable, UsageError
-from ledger.log import Log, LogIdentity, partition_of
+from ledger.errors import LogClosed, LogUnavailable
+from ledger.log import EVENTS, Log, LogIdentity, partition_of
 from ledger.retrieval import Fetched, Retrieval
 from ops.queries.overview import SessionAnswer
 from ops.queries.quotes import Quotes, Words
@@ -27,19 +26,18 @@ from ops.session_names import guesses, the_one
 from ops.settings import KafkaSettings, Settings, parse_log_url
 from ops.store import Reading, Store, in_order, open_store
 from ops.wiring import open_log
-from ops.worker_answers import CURSOR_HEADER, GAP_HEADER, LOG_HEADER, Question
+from ops.worker_answers import Question
+from ops.worker_client import NobodyAnswers, Reply, SharedFault, WorkerClient
 from ops.worker_web import read_token
 from schemas.records import Claim
 
-CONNECT_S = 2.0
-ANSWER_S = 30.0
-"""How long a worker may take to be reached, and to answer. A large session's `forgotten` takes some seconds."""
-
-CONNECTIONS = 4
-"""To each worker. It answers two questions at a time, so more connections would only wait elsewhere."""
-
 OWNERS_S = 5.0
-"""How long it is believed who owns what. A worker that does not own a partition any more says so, and then it is asked anew."""
+"""How long it is believed who owns what without asking beside that. A worker that does not own a partition any more says so,
+and then it is asked anew.
+"""
+
+REACH_S = 5.0
+"""How long a log may be silent before a partition that no worker answers for is folded here."""
 
 ANEW_S = 0.2
 """What was learnt less than this ago is not asked for again, so that a fleet without workers costs its clients little."""
@@ -54,36 +52,10 @@ A = TypeVar("A")
 _log = logging.getLogger("cledger.client")
 
 
-class NobodyAnswers(LogUnavailable):
-    """No worker that owns the partitions concerned can be reached."""
-
-
 ALIKE_CHARS = 3
 """First characters that an id must share with an unknown name to be offered in its place: a fleet's other ids stay where they
 are.
 """
-
-
-class Reply(msgspec.Struct):
-    """What a worker answered: a JSON line for each object, how many records its index lacked, where alerts go on."""
-
-    lines: list[bytes]
-    gap: int
-    cursor: dict[int, int] = {}
-
-    def all(self, shape: type[A]) -> list[A]:
-        """The objects. Raises `NobodyAnswers` where a worker of another release says it otherwise."""
-        try:
-            return [msgspec.json.decode(line, type=shape) for line in self.lines]
-        except msgspec.DecodeError as error:
-            raise NobodyAnswers(f"a worker's answer cannot be read: {error}", hint="Upgrade workers and clients.") from None
-
-    def one(self, shape: type[A]) -> A:
-        """The only object."""
-        answers = self.all(shape)
-        if len(answers) != 1:
-            raise NobodyAnswers(f"a worker gave {len(answers)} answers to a question that has one")
-        return answers[0]
 
 
 class Fleet:
@@ -92,11 +64,12 @@ class Fleet:
     def __init__(self, servers: str, kafka: KafkaSettings, identity: LogIdentity, token: str = "") -> None:
         """`token` is what the workers ask for, where they ask for one."""
         self.identity = identity
-        self._servers, self._kafka, self._token = servers, kafka, token
-        self._http: aiohttp.ClientSession | None = None
+        self._servers, self._kafka = servers, kafka
+        self._client = WorkerClient(identity.log_id, token)
+        self._silent = SharedFault()
         self._owners: dict[int, str] = {}
         self._asked_s = float("-inf")
-        self._asking = asyncio.Lock()
+        self._asking: asyncio.Task[None] | None = None
 
     @classmethod
     def of(cls, url: str, identity: LogIdentity, token_file: str | None = None) -> Fleet:
@@ -106,17 +79,31 @@ class Fleet:
         return cls(parse_log_url(url).target, KafkaSettings.from_environment(), identity, token)
 
     async def owners(self, *, anew: bool = False) -> dict[int, str]:
-        """By partition the address at which its owner answers. Raises `LogUnavailable`."""
-        began_s = time.monotonic()
-        async with self._asking:
-            late = began_s - self._asked_s > (ANEW_S if anew else OWNERS_S)
-            if late:
-                from consumers.membership import members
+        """By partition the address at which its owner answers. What was learnt a while ago is given all the same, and asked for
+        beside that: an owner that is none any more says so. Raises `LogUnavailable`, at once where it was just not to be had.
+        """
+        age_s = time.monotonic() - self._asked_s
+        if self._owners and not anew:
+            if age_s > OWNERS_S and (self._asking is None or self._asking.done()):
+                self._asking = asyncio.create_task(self._ask_beside())
+        elif age_s > ANEW_S:
+            await self._learn(time.monotonic())
+        return self._owners
 
+    async def _ask_beside(self) -> None:
+        with suppress(LogUnavailable):  # whoever has to know asks again
+            await self._learn(time.monotonic())
+
+    async def _learn(self, began_s: float) -> None:
+        """Ask who owns what, unless somebody did since `began_s`."""
+        from consumers.membership import members
+
+        async with self._silent.trial():
+            if began_s > self._asked_s:
                 found = await members(self._servers, self._kafka.prefix, self._kafka.security())
                 self._owners = {number: each.answers_at for each in found if each.answers_at for number in each.partitions}
                 self._asked_s = time.monotonic()
-        return self._owners
+                self._client.keep(set(self._owners.values()))
 
     async def ask(self, what: str, question: Question) -> Reply:
         """Ask the owner of the question's scope. Raises `NobodyAnswers`, and `UsageError` for what the worker will not have."""
@@ -178,50 +165,13 @@ class Fleet:
         return sorted((each for reply in replies for each in reply.all(SessionAnswer)), key=lambda each: in_order(each.scope))
 
     async def _post(self, address: str, what: str, question: Question) -> Reply:
-        if self._http is None:
-            headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-            self._http = aiohttp.ClientSession(
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=ANSWER_S),
-                connector=aiohttp.TCPConnector(limit_per_host=CONNECTIONS),
-                headers=headers,
-            )
-        try:
-            async with (
-                asyncio.timeout(CONNECT_S + ANSWER_S),
-                self._http.post(f"{address}/v1/{what}", data=msgspec.json.encode(question)) as response,
-            ):
-                body = await response.read()
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise NobodyAnswers(f"{address} cannot be reached: {str(error) or type(error).__name__}") from error
-        if response.status != 200:
-            raise _refused(address, response.status, body)
-        if response.headers.get(LOG_HEADER) != self.identity.log_id:
-            raise NobodyAnswers(f"{address} answers for another log")
-        cursor = msgspec.json.decode(response.headers.get(CURSOR_HEADER, "{}"), type=dict[int, int])
-        return Reply(body.splitlines(), int(response.headers.get(GAP_HEADER, "0")), cursor)
+        return await self._client.ask(address, what, question)
 
     async def close(self) -> None:
         """Close connections."""
-        if self._http is not None:
-            await self._http.close()
-
-
-class _Problem(msgspec.Struct):
-    title: str = ""
-    detail: str = ""
-
-
-def _refused(address: str, status: int, body: bytes) -> LedgerError:
-    try:
-        problem = msgspec.json.decode(body, type=_Problem)
-    except msgspec.DecodeError:
-        problem = _Problem(title=f"status {status}")
-    if status in (400, 404, 413):
-        return UsageError(problem.title, hint=problem.detail)
-    if status in (401, 403):
-        hint = "Name the file with the workers' token: CLEDGER_TOKEN_FILE=FILE, or --token-file FILE."
-        return UsageError(f"{address}: {problem.title}", hint=hint)
-    return NobodyAnswers(f"{address}: {problem.title}", hint=problem.detail)
+        if self._asking is not None:
+            self._asking.cancel()
+        await self._client.close()
 
 
 class FleetBackend:
@@ -229,10 +179,10 @@ class FleetBackend:
 
     decides = False
 
-    def __init__(self, url: str, fleet: Fleet) -> None:
-        self._url, self._fleet = url, fleet
+    def __init__(self, url: str, log: Log, fleet: Fleet) -> None:
+        self._url, self._log, self._fleet = url, log, fleet
         self._local: dict[int, Store] = {}
-        self._folding = asyncio.Lock()
+        self._unfolded = SharedFault()
         self._stack = AsyncExitStack()
         self._answering = True
         self.answered: Counter[str] = Counter()
@@ -246,6 +196,8 @@ class FleetBackend:
         """A worker's answer, or None where none can be had."""
         try:
             reply = await self._fleet.ask(what, question)
+        except LogClosed:
+            raise
         except LogUnavailable as error:
             self.answered["here"] += 1
             if self._answering:
@@ -258,17 +210,33 @@ class FleetBackend:
 
     @asynccontextmanager
     async def _reading(self, scope: str) -> AsyncIterator[Reading]:
-        """A view over the partition of a scope, folded here up to the log's end."""
-        number = partition_of(scope, self._fleet.identity.partitions)
-        async with self._folding:
-            store = self._local.get(number)
-            if store is None:
-                notice = _log.warning
-                opened = open_store(self._url, notice=lambda words: notice("%s", words), scopes=[scope])
-                store = self._local[number] = await self._stack.enter_async_context(opened)
+        """A view over the partition of a scope, folded here up to the log's end. A log that did not answer is not asked anew
+        by each caller. Raises `LogUnavailable`.
+        """
+        async with self._unfolded.trial():
+            await self._reach(scope)
+            store = await self._store(scope)
             gap = await store.fold("try")
         with store.reading(gap) as reading:
             yield reading
+
+    async def _reach(self, scope: str) -> None:
+        """Raises `LogUnavailable` where the log is silent: a fold may take its time, a sign of life may not."""
+        try:
+            async with asyncio.timeout(REACH_S):
+                await self._log.end(EVENTS, partition_of(scope, self._fleet.identity.partitions))
+        except TimeoutError:
+            hint = "Check that its brokers are up and can be reached from here."
+            raise LogUnavailable(f"{self._url} said nothing for {REACH_S:g} s", hint=hint) from None
+
+    async def _store(self, scope: str) -> Store:
+        number = partition_of(scope, self._fleet.identity.partitions)
+        store = self._local.get(number)
+        if store is None:
+            notice = _log.warning
+            opened = open_store(self._url, notice=lambda words: notice("%s", words), scopes=[scope])
+            store = self._local[number] = await self._stack.enter_async_context(opened)
+        return store
 
     def _question(self, scope: str, session: str, after: int, **more: Any) -> Question:
         number = partition_of(scope, self._fleet.identity.partitions)
@@ -321,6 +289,15 @@ class FleetBackend:
         del scope, span, role, text
         return False
 
+    async def undecided(self, scope: str) -> str:
+        """See `ledger.client.Backend`."""
+        number = partition_of(scope, self._fleet.identity.partitions)
+        address = (await self._fleet.owners(anew=True)).get(number)
+        if address is None:
+            start = f"cledger worker --log {self._url}"
+            return f"No worker owns partition {number}, where this scope is decided; start one: {start}"
+        return f"The worker at {address} owns partition {number} and gave no decision; {address}/readyz says what it does."
+
     async def close(self) -> None:
         """Release what was folded here."""
         await self._stack.aclose()
@@ -332,7 +309,7 @@ async def open_fleet_ledger(url: str) -> AsyncIterator[LedgerClient]:
     log: Log = await open_log(url, create=False)
     try:
         fleet = Fleet.of(url, log.identity)
-        backend = FleetBackend(url, fleet)
+        backend = FleetBackend(url, log, fleet)
         client = LedgerClient(log, backend)
         try:
             yield client

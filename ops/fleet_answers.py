@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from ledger.log import EVENTS, Log, partition_of
-from ops.fleet import Fleet, Reply, merged
+from ops.fleet import Fleet, merged
 from ops.queries.alerts import AlertAnswer
 from ops.queries.forgotten import ForgottenAnswer
 from ops.queries.overview import SessionAnswer, StatusAnswer
@@ -17,6 +17,7 @@ from ops.queries.recall import ExplainAnswer, RecallAnswer
 from ops.queries.wanted import Wanted
 from ops.wiring import open_log
 from ops.worker_answers import Question
+from ops.worker_client import Reply
 
 
 class Workers:

@@ -17,6 +17,7 @@ from ledger.errors import UsageError
 from ops.cli.screen import json_line
 from ops.queries.quotes import iso_time
 from ops.settings import KafkaSettings, Settings, parse_log_url
+from ops.wiring import open_log
 from ops.worker_web import guard, index_of, listening
 
 SEND_TIMEOUT_S = 10.0
@@ -109,7 +110,10 @@ def sink_of(text: str) -> Sink:
 
 
 def run_notifier(log_url: str, notify: list[str], web_address: str | None, token_file: str | None) -> int:
-    """Send notifications, and serve the live feed at /feed, until a signal comes. Returns the exit code."""
+    """Send notifications, and serve the live feed at /feed, until a signal comes. Returns the exit code.
+
+    Raises as `open_log` does: whoever followed topics that are not there would wait for ever, and silently.
+    """
     address = parse_log_url(log_url)
     if address.scheme != "kafka":
         raise UsageError("agents follow a log on Kafka", hint="For an embedded log: cledger alerts --follow")
@@ -117,6 +121,11 @@ def run_notifier(log_url: str, notify: list[str], web_address: str | None, token
     if kafka.sasl_mechanism.startswith("SCRAM"):
         raise UsageError("the agents' client does not log in by SCRAM", hint="Use TLS certificates or PLAIN for them.")
     listen, notice = listening(web_address, token_file)
+    try:
+        asyncio.run(_find(log_url))
+    except BaseException:
+        listen.socket.close()
+        raise
     agents = Agents([sink_of(text) for text in notify])
     site = Site(
         listen.socket,
@@ -134,6 +143,12 @@ def run_notifier(log_url: str, notify: list[str], web_address: str | None, token
         folder=Settings.from_environment().data / "agents",
         site=site,
     )
+
+
+async def _find(log_url: str) -> None:
+    """Is there a log? Raises as `open_log` does."""
+    log = await open_log(log_url, create=False)
+    await log.close()
 
 
 def _credentials(kafka: KafkaSettings) -> object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -80,6 +79,8 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
         """
         if not (self.ca_file or self.sasl_mechanism):
             return {}
+        import ssl  # a part of OpenSSL that an embedded log does without
+
         options: dict[str, Any] = {}
         try:
             if self.ca_file:

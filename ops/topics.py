@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 
 from consumers.topics import TABLE, Finding, Planned, Seen, findings, plan, warnings_for
 from ledger.errors import LedgerError, LogMissing, LogUnavailable, UsageError
-from ledger.kafka.connection import TIMEOUT_S
+from ledger.kafka.connection import TIMEOUT_S, told
 from ledger.kafka.identity import PARTITIONS
 from ledger.log import DEAD_LETTERS
 from ops.settings import KafkaSettings, parse_log_url
@@ -131,8 +131,8 @@ class _Cluster:
                 return await call(*args)
         except (KafkaError, OSError) as error:
             raise LogUnavailable(
-                f"kafka://{self._servers}: {str(error) or type(error).__name__}",
-                hint="Check that a broker is up at this address.",
+                f"kafka://{self._servers}: {told(error) or 'no broker can be reached'}",
+                hint="Check that a broker is up at this address and can be reached from here.",
             ) from error
 
     async def brokers(self) -> int:

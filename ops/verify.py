@@ -66,6 +66,10 @@ class VerifyAnswer(msgspec.Struct, kw_only=True):
     index_faults: list[str]
     problems: list[Problem]
     due: int
+    duplicates: int
+    """Entries that repeat another one, which is normal: what was sent again, and answers that were said again. Records,
+    decisions and alerts, without those that are due, and these are all entries, unless something is wrong.
+    """
 
 
 class _Audit(msgspec.Struct, kw_only=True):
@@ -117,7 +121,12 @@ async def verify(url: str, notice: Notice = lambda _: None) -> VerifyAnswer:
         index_faults=result.faults,
         problems=problems,
         due=result.replay.due,
+        duplicates=_duplicates(entries, result.replay),
     )
+
+
+def _duplicates(entries: int, replay: ReplayAnswer) -> int:
+    return max(0, entries - (replay.records + replay.decisions + replay.alerts - replay.due))
 
 
 async def _check_entries(log: Log) -> tuple[int, list[Problem]]:

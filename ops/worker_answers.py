@@ -11,11 +11,11 @@ A question is answered in a thread with an index handle and a snapshot of its ow
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -27,7 +27,7 @@ from ledger.log import Entry, Log, LogIdentity, NewEntry, partition_of
 from ledger.retrieval import Fetched
 from ops.queries.alerts import Cursor, stream
 from ops.queries.forgotten import forgotten
-from ops.queries.overview import sessions, status
+from ops.queries.overview import sessions, status, with_last
 from ops.queries.quotes import Quotes, words_at
 from ops.queries.recall import carriers_answer, explain, recall
 from ops.queries.requests import outcome
@@ -55,6 +55,9 @@ LOOK_S = 0.005
 THREADS = 2
 """Questions that are answered at the same time. More would only take turns, and the fold has to have its own."""
 
+READ_S = 8.0
+"""How long one read of the log may take for a question."""
+
 QUESTION_S = 10.0
 """How long a question may take to arrive: who sends half of one must not hold a connection for good."""
 
@@ -62,6 +65,7 @@ LOG_HEADER, GAP_HEADER, CURSOR_HEADER = "Cledger-Log", "Cledger-Gap", "Cledger-C
 """Which log the worker folds, how many records the answer lacks, and for alerts where the next question goes on, as JSON."""
 
 JSON_LINES = "application/jsonl"
+T = TypeVar("T")
 
 
 class Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -77,7 +81,7 @@ class Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_de
     """`sessions`: only those that were compacted."""
 
     prefix: str | None = None
-    """`sessions`: only those whose id begins so."""
+    """`sessions`: only those whose id begins so, and without when and where they were last seen."""
 
     fact: str = ""
     as_of: str = ""
@@ -117,10 +121,13 @@ class Said(msgspec.Struct):
 
 
 class LoopLog:
-    """A log that belongs to one event loop, for reading from another."""
+    """A log that belongs to one event loop, for reading from another, as long as it answers: threads that wait for one that is
+    away would answer nobody.
+    """
 
-    def __init__(self, log: Log, loop: asyncio.AbstractEventLoop) -> None:
-        self._log, self._loop = log, loop
+    def __init__(self, log: Log, loop: asyncio.AbstractEventLoop, away: Callable[[], str]) -> None:
+        """`away` says that the log is known not to answer, the empty string if it is not."""
+        self._log, self._loop, self._away = log, loop, away
 
     @property
     def identity(self) -> LogIdentity:
@@ -135,12 +142,20 @@ class LoopLog:
         self, topic: str, partition: int, offset: int, *, max_entries: int = 1000, max_bytes: int = 8 << 20
     ) -> list[Entry]:
         """See `ledger.log.Log`."""
-        work = self._log.read(topic, partition, offset, max_entries=max_entries, max_bytes=max_bytes)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        return await self._there(lambda: self._log.read(topic, partition, offset, max_entries=max_entries, max_bytes=max_bytes))
 
     async def end(self, topic: str, partition: int) -> int:
         """See `ledger.log.Log`."""
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._log.end(topic, partition), self._loop))
+        return await self._there(lambda: self._log.end(topic, partition))
+
+    async def _there(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if away := self._away():
+            raise LogUnavailable(away)
+        try:
+            async with asyncio.timeout(READ_S):
+                return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), self._loop))
+        except TimeoutError:
+            raise LogUnavailable(f"the worker's log said nothing for {READ_S:g} s") from None
 
     async def close(self) -> None:
         """The log is its owner's."""
@@ -194,7 +209,7 @@ class WorkerAnswers:
 
     async def _answer(self, worker: Worker, ask: Ask, question: Question) -> web.Response:
         view = await self._view(worker, question)
-        log = LoopLog(worker.log, asyncio.get_running_loop())
+        log = LoopLog(worker.log, asyncio.get_running_loop(), lambda: worker.away)
         said = await asyncio.get_running_loop().run_in_executor(self._threads, self._answered, log, view, ask, question)
         headers = {LOG_HEADER: worker.log.identity.log_id, GAP_HEADER: str(view.gap)}
         if said.cursor is not None:
@@ -296,7 +311,9 @@ async def _sessions(reading: Reading, question: Question) -> Said:
         found = reading.session_in(question.scope, question.session)
         return Said(sessions(reading, compacted=question.compacted, among=[found] if found is not None else []))
     answers = sessions(reading, compacted=question.compacted)
-    return Said([each for each in answers if question.prefix is None or begins(each.session, question.prefix)])
+    if question.prefix is None:
+        return Said(await with_last(reading, answers))
+    return Said([each for each in answers if begins(each.session, question.prefix)])
 
 
 async def _status(reading: Reading, question: Question) -> Said:

@@ -18,7 +18,7 @@ from consumers.worker import Worker
 from ledger.errors import LogUnavailable, UsageError
 from ops.cli.screen import json_line
 from ops.telemetry import exposition
-from ops.worker_answers import WorkerAnswers
+from ops.worker_answers import LOG_HEADER, WorkerAnswers
 
 DEFAULT_PORT = 6066
 OPEN_PATHS = ("/healthz", "/readyz")
@@ -111,25 +111,41 @@ def read_token(name: str) -> str:
     return token
 
 
-def guard(listen: Listen) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
-    """Refuses whoever does not know the token, and on loopback whoever asks under a foreign name (DNS rebinding)."""
+def _nothing_known() -> str:
+    return ""
+
+
+def guard(
+    listen: Listen, log_id: Callable[[], str] = _nothing_known
+) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+    """Refuses whoever does not know the token, and on loopback whoever asks under a foreign name (DNS rebinding). Every answer,
+    refusals too, says whose it is by `log_id`, so that nobody takes another program's for a worker's.
+    """
 
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if listen.token and request.path not in OPEN_PATHS:
-            given = request.headers.get("Authorization", "")
-            if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), f"Bearer {listen.token}".encode()):
-                return problem(401, "a token is needed", "Send it as: Authorization: Bearer TOKEN")
-        elif is_loopback(listen.host) and not _is_own_name(request.host, listen):
-            return problem(403, "asked under a foreign name", f"Ask {listen.url}")
-        if request.headers.get("Origin") not in (None, listen.url):
-            return problem(403, "asked by a foreign page", f"Ask {listen.url}")
-        response = await handler(request)
+        refusal = _refusal(request, listen)
+        response = await handler(request) if refusal is None else refusal
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Cache-Control"] = "no-store"
+        if log_id():
+            response.headers[LOG_HEADER] = log_id()
         return response
 
     return check
+
+
+def _refusal(request: web.Request, listen: Listen) -> web.Response | None:
+    """Why a request is not answered."""
+    if listen.token and request.path not in OPEN_PATHS:
+        given = request.headers.get("Authorization", "")
+        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), f"Bearer {listen.token}".encode()):
+            return problem(401, "a token is needed", "Send it as: Authorization: Bearer TOKEN")
+    elif is_loopback(listen.host) and not _is_own_name(request.host, listen):
+        return problem(403, "asked under a foreign name", f"Ask {listen.url}")
+    if request.headers.get("Origin") not in (None, listen.url):
+        return problem(403, "asked by a foreign page", f"Ask {listen.url}")
+    return None
 
 
 def _is_own_name(host: str, listen: Listen) -> bool:
@@ -174,6 +190,10 @@ class Views:
     def worker(self, worker: Worker | None) -> None:
         self._answers.worker = worker
 
+    def log_id(self) -> str:
+        """The log that is worked on; the empty string before there is a worker."""
+        return self.worker.log.identity.log_id if self.worker is not None else ""
+
     async def close(self) -> None:
         """Answer no more questions."""
         await self._answers.close()
@@ -186,24 +206,29 @@ class Views:
         return [("/", index), *own, *questions]
 
     async def healthz(self, request: web.Request) -> web.Response:
-        """200 while nothing stands still for good, 503 with the reason where a partition halted."""
+        """200 while nothing stands still for good, 503 with the reason where a partition halted. What is waited for that a
+        restart would not help is said with either.
+        """
         del request
         status = self.worker.status() if self.worker is not None else None
         halted = [each for each in status.partitions if each.state == "halted"] if status is not None else []
         body = {
             "healthy": not halted,
             "halted": [{"partition": each.partition, "offset": each.offset, "reason": each.reason} for each in halted],
+            "waits": status.waits if status is not None else [],
         }
         return web.json_response(body, status=503 if halted else 200)
 
     async def readyz(self, request: web.Request) -> web.Response:
-        """200 once every owned partition is live, else 503, with each partition's state and lag."""
+        """200 once every owned partition is live, else 503 with the reasons in sentences; each partition's state and lag."""
         del request
         if self.worker is None:
-            return web.json_response({"readiness": "not ready", "partitions": []}, status=503)
+            starting = {"readiness": "not ready", "reasons": ["the worker has not begun"], "partitions": []}
+            return web.json_response(starting, status=503)
         status = self.worker.status()
         body = {
             "readiness": status.readiness,
+            "reasons": status.reasons,
             "partitions": [
                 {
                     "partition": each.partition,

@@ -76,6 +76,7 @@ class _Work:
                 exit_when_idle_s=options.exit_when_idle_s,
                 watchdog_s=options.watchdog_s,
                 crew=None if options.fold_only else self._crew(log),
+                where=options.log_url,
             )
             if self._ended:
                 return 0
@@ -141,7 +142,7 @@ def run_worker(options: WorkerOptions) -> int:
     if notice:
         _log.info("%s", notice)
     views = Views()
-    site = Site(listen.socket, routes=tuple(views.routes()), middlewares=(guard(listen),))
+    site = Site(listen.socket, routes=tuple(views.routes()), middlewares=(guard(listen, views.log_id),))
     return run(_Work(options, listen, views), folder=Settings.from_environment().data / "worker", site=site)
 
 

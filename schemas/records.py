@@ -199,7 +199,8 @@ class RequestWithdrawn(Record, frozen=True, kw_only=True, tag="request.withdrawn
 class CompactionObserved(Record, frozen=True, kw_only=True, tag="compaction.observed.v1"):
     """What a transcript or hook says already happened. `turn` is the ordinal of the last message before the boundary.
 
-    Window spans that are not listed as kept or unseen count as summarised.
+    Window spans that are not listed as kept or unseen count as summarised. A live summary that is listed as kept stays live,
+    every other one is superseded.
     """
 
     round: str

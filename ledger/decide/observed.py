@@ -32,13 +32,16 @@ def judge_compaction(view: Rows, record: CompactionObserved) -> CompactionJudged
     unseen = {span.id for span in spans_in(view, session, record.unseen)}
     window = list(window_spans(view, session))
     left = [span for span in window if span.id not in kept]
-    retired = _carried(view, session.live)
+    staying = frozenset(item.first for item in record.kept if item.first == item.last) - {record.summary}
+    retires = tuple(name for name in session.live if name not in staying)
+    retired = _carried(view, retires)
+    stated = frozenset(key for _, facts in _carried(view, staying.intersection(session.live)) for key, _ in facts)
     covered = _covered_elsewhere(view, session, record, summary, {span.id for span in left} | kept)
     pending = request_row(view, record.session, session.pending) if session.pending else None
     was_applied = pending is not None and _same_text(pending.summary_sha256, summary)
     dropped = _dropped_on_purpose(pending) if pending is not None and was_applied else frozenset()
-    evidence = _evidence(view, session, ruler, left, retired, dropped)
-    others = Others(view, session, from_window={span.id for span in left}, retired=session.live)
+    evidence = _evidence(view, session, ruler, left, retired, dropped, stated)
+    others = Others(view, session, from_window={span.id for span in left}, retired=retires)
     shown, total = others.ranked(evidence)
     return CompactionJudged(
         **envelope(view, record),
@@ -55,7 +58,7 @@ def judge_compaction(view: Rows, record: CompactionObserved) -> CompactionJudged
         left=_ranges(window, {span.id for span in left}),
         unseen=_ranges(window, unseen - kept),
         kept=len(window) - len(left),
-        retires=session.live,
+        retires=retires,
         ends_pending=session.pending,
         pending_applied=was_applied,
         outcomes=(
@@ -123,8 +126,11 @@ def _evidence(
     left: list[SpanRow],
     retired: list[tuple[str, tuple[tuple[bytes, str], ...]]],
     dropped: frozenset[bytes],
+    stated: frozenset[bytes],
 ) -> list[Evidence]:
-    """Facts below their floor that nothing else carries once the spans are gone, each once."""
+    """Facts below their floor that nothing else carries once the spans are gone, each once; `stated` are those of summaries
+    that stay live.
+    """
     if not ruler.can_judge:
         return []
     gone: dict[bytes, int] = {}
@@ -138,7 +144,11 @@ def _evidence(
         ratios = {index: result for result in measure(facts) for index in result.dropped}
         for index in below_floor(facts):
             key = refs[index].fact
-            if key not in found and key not in dropped and not _covered(view, session, ruler, key, gone.get(key, 0)):
+            if (
+                key not in found
+                and key not in dropped
+                and not _covered(view, session, ruler, key, gone.get(key, 0), key in stated)
+            ):
                 result = ratios.get(index)
                 fidelity, floor = (result.fidelity, result.floor) if result is not None else (None, None)
                 found[key] = ruler.evidence(refs[index], span.id, "F2", floor, fidelity)
@@ -147,13 +157,13 @@ def _evidence(
             row = ruler.fact(key)
             if key in found or key in dropped or ruler.floor(key, row.role) != WHOLE:
                 continue
-            if not ruler.measure(key).survives and not _covered(view, session, ruler, key, gone.get(key, 0)):
+            if not ruler.measure(key).survives and not _covered(view, session, ruler, key, gone.get(key, 0), key in stated):
                 found[key] = ruler.evidence(FactRef(key, row.start, row.end), row.span, "C5", WHOLE)
     return list(found.values())
 
 
-def _covered(view: Rows, session: SessionRow, ruler: Ruler, key: bytes, gone: int) -> bool:
-    """C3: every live summary of the session is superseded, so only raw spans and store entries can provide for the fact."""
+def _covered(view: Rows, session: SessionRow, ruler: Ruler, key: bytes, gone: int, stated: bool) -> bool:
+    """C3: the live summaries that the round supersedes provide for nothing; raw spans, store entries and the others do."""
     row = ruler.fact(key)
     count = carrier_count(view, key, row, session)
     elsewhere = CarrierCount(
@@ -161,6 +171,7 @@ def _covered(view: Rows, session: SessionRow, ruler: Ruler, key: bytes, gone: in
         raw_stored=count.raw_stored,
         external=count.external,
         summaries_stored=count.summaries_stored,
+        equivalent=int(stated),
     )
     return is_covered(ruler.measure(key).outcome, elsewhere, tombstoned=bool(row.tombstone) or row.expired)
 

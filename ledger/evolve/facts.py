@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from ledger.evolve.effects import Effects
+from ledger.evolve.rehydration import dependency_changed
 from ledger.facts.contradiction import topic_key
-from ledger.lookup import fact_row, session_at, session_name, session_row, sessions_of, span_row
+from ledger.lookup import DAY_CHARS, fact_row, session_at, session_name, session_row, sessions_of, span_row
 from ledger.rows import FactInSessionRow, FactRow, FactValueRow, LifeRow, PlaceRow, SessionRow
 from ledger.state import (
     CARRIER_OF,
@@ -92,10 +93,13 @@ def _note_validity(fx: Effects, fact: Fact, key: bytes) -> None:
 
 
 def validity_end_ms(valid_to: str) -> int | None:
-    """The end of a validity in milliseconds since the epoch, UTC where no zone is given; None for open or unreadable."""
+    """The end of a validity in milliseconds since the epoch, UTC where no zone is given; None for open or unreadable. A day
+    ends with it.
+    """
     try:
         moment = datetime.fromisoformat(valid_to)
-    except ValueError:
+        moment += timedelta(days=len(valid_to) == DAY_CHARS)
+    except (ValueError, OverflowError):
         return None
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return max(0, (moment - _EPOCH) // timedelta(milliseconds=1))
@@ -187,12 +191,15 @@ def regain_everywhere(fx: Effects, fact: bytes, carrier: str) -> None:
 
 def bury(fx: Effects, fact: bytes, row: FactRow, *, by: str, reason: str) -> None:
     """The fact, and no other, is dropped on purpose: it answers so from here on, and its alerts resolve wherever they are open.
-    The span that first stated it keeps its id for good, and the refusal of another text says why (I1).
+    The spans that state it keep their ids for good, and the refusal of another text says why (I1); summaries that depend on
+    them decay (R4).
     """
     fx.draft.put(FACT, fact, replace(row, tombstone=fx.cause, tombstoned_at=fx.row.carriers))
-    span = span_row(fx.draft, row.span)
-    if span is not None:
-        fx.draft.put(SPAN, name_key(span.id), replace(span, tombstoned=True))
+    for name in dict.fromkeys((row.span, *(place.span for _, place in fx.draft.walk(CARRIER_OF, fact)))):
+        span = span_row(fx.draft, name)
+        if span is not None:
+            fx.draft.put(SPAN, name_key(name), replace(span, tombstoned=True))
+            dependency_changed(fx, name)
     for ordinal, _ in list(sessions_of(fx.draft, fact)):
         for rule in FACT_RULES:
             fx.resolve_alert(rule, subject_of(fact, session_name(fx.draft, ordinal)), reason)

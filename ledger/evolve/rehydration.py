@@ -55,14 +55,16 @@ def resolves(span: SpanRow | None) -> bool:
 
 
 def dependency_changed(fx: Effects, span: str) -> None:
-    """R4, R6: the store changed under a span: summaries that depend on it decay, and one whose key nobody could derive has
-    crossed the boundary once the span resolves nowhere.
+    """R4, R6: a span's entry went, or a fact of it was dropped on purpose: summaries that depend on it decay, those that say
+    what they depend on only by that, and one whose key nobody could derive has crossed the boundary once the span resolves
+    nowhere.
     """
     for _, place in list(fx.draft.walk(DEPENDS, name_key(span))):
         summary = summary_row(fx.draft, place.span)
         if summary is None:
             continue
-        if span not in summary.changed and len(summary.changed) < DEPENDENCIES_CHANGED_MAX:
+        depends = not summary.depends_on or span in summary.depends_on
+        if depends and span not in summary.changed and len(summary.changed) < DEPENDENCIES_CHANGED_MAX:
             summary = replace(summary, changed=(*summary.changed, span), verified=False)
             fx.draft.put(SUMMARY, name_key(summary.id), summary)
         check_boundary(fx, summary, span)

@@ -8,6 +8,7 @@ believed.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -38,6 +39,25 @@ EARLIEST, LATEST = -2, -1
 """What an offset request asks for."""
 
 OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, AUTHORIZATION = 1, 3, 100, 103, 29
+
+
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def told(error: BaseException | str) -> str:
+    """What went wrong, in words, without what the client library puts around them; the empty string where it only says that
+    nobody answered.
+    """
+    if isinstance(error, errors.KafkaConnectionError | errors.NodeNotReadyError | errors.KafkaTimeoutError):
+        return ""
+    if isinstance(error, errors.BrokerResponseError):
+        return str(error.message).lower().replace("_", " ")
+    if isinstance(error, KafkaError):
+        plain = " ".join(str(part) for part in error.args)
+        return plain or _CAPITAL.sub(" ", type(error).__name__.removesuffix("Error")).lower()
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error)
 
 
 class Again(Exception):
@@ -80,12 +100,12 @@ class KafkaConnection:
 
     def unavailable(self, what: str, error: BaseException | str) -> LogUnavailable:
         """The error for a call that failed for this reason, with the address."""
-        reason = str(error) or type(error).__name__
+        reason = told(error)
         if isinstance(error, errors.TopicAuthorizationFailedError | errors.ClusterAuthorizationFailedError):
             hint = "This user lacks a right on the topics: see the access list of the cluster."
         else:
             hint = "Check that a broker is up at this address and can be reached from here."
-        return LogUnavailable(f"kafka://{self.servers}: {what}: {reason}", hint=hint)
+        return LogUnavailable(f"kafka://{self.servers}: {what}{f': {reason}' if reason else ''}", hint=hint)
 
     async def close(self) -> None:
         """Close every connection; calls under way end with `LogClosed`."""
@@ -139,6 +159,11 @@ class KafkaConnection:
                 self.topics |= {name: seen for name, seen in found.items() if seen.error != UNKNOWN_TOPIC}
         if any(seen.error == AUTHORIZATION for seen in self.topics.values()):
             raise errors.TopicAuthorizationFailedError
+
+    async def names(self) -> list[str]:
+        """The topics of the cluster, of all ledgers and others, as far as this user may see them. Raises `LogUnavailable`."""
+        seen = await self.insist("asking for the topics", self._client.fetch_all_metadata)
+        return sorted(seen.topics())
 
     async def settled(self, names: Iterable[str]) -> None:
         """Wait until every partition of these topics, which were just made, has a leader. Raises `LogUnavailable`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 
 import msgspec
 from aiokafka import errors
@@ -18,13 +19,16 @@ from ledger.kafka.connection import EARLIEST, LATEST, UNKNOWN_TOPIC, KafkaConnec
 from ledger.kafka.protocol import TopicSeen
 from ledger.kafka.reading import KafkaReader
 from ledger.kafka.writing import MESSAGE_BYTES_MAX, KafkaWriter
-from ledger.log import TOPICS, NewEntry
+from ledger.log import EVENTS, TOPICS, NewEntry
 from schemas.ids import Position
 
 IDENTITY = "compaction.identity"
 """Topic of the record that says which log this is."""
 
 FORMAT = 1
+PREFIXES_NAMED = 5
+"""Other logs of a cluster that are named where the one that was asked for is not there, the nearest name first."""
+
 PARTITIONS = 64
 """Fixed at creation: the order within a scope hangs on it. Up to so many workers can share the load."""
 
@@ -57,7 +61,7 @@ async def existing_mark(connection: KafkaConnection, prefix: str) -> Mark:
     missing = [topic for topic in (*TOPICS, IDENTITY) if seen[prefix + topic].error == UNKNOWN_TOPIC]
     where = f"kafka://{connection.servers}"
     if len(missing) == len(TOPICS) + 1:
-        raise LogMissing(f"there is no log at {where}", hint=f"Make one with: cledger topics create --log {where}")
+        raise await _no_log(connection, prefix)
     mark = await read_mark(connection, prefix) if IDENTITY not in missing else None
     if mark is None:
         present = [topic for topic in TOPICS if topic not in missing]
@@ -70,6 +74,22 @@ async def existing_mark(connection: KafkaConnection, prefix: str) -> Mark:
     if missing:
         raise LogDamaged(f"{where}: the topic {prefix}{missing[0]} was deleted", hint="Restore it.")
     return mark
+
+
+async def _no_log(connection: KafkaConnection, prefix: str) -> LogMissing:
+    """There is none under this prefix: what was looked for, and which other logs the cluster has."""
+    where = f"kafka://{connection.servers}"
+    under = f"under the prefix {prefix!r} (CLEDGER_KAFKA_PREFIX)" if prefix else "without a prefix (CLEDGER_KAFKA_PREFIX)"
+    looked = ", ".join(prefix + topic for topic in (*TOPICS, IDENTITY))
+    others = [name.removesuffix(EVENTS) for name in await connection.names() if name.endswith(EVENTS)]
+    hint = f"Make one with: cledger topics create --log {where}"
+    if others:
+        near = sorted(others, key=lambda other: (-SequenceMatcher(None, prefix, other).ratio(), other))
+        shown = ", ".join(repr(other) if other else "no prefix" for other in near[:PREFIXES_NAMED])
+        more = f" and {len(near) - PREFIXES_NAMED} more" if len(near) > PREFIXES_NAMED else ""
+        choose = f"export CLEDGER_KAFKA_PREFIX={near[0]}" if near[0] else "unset CLEDGER_KAFKA_PREFIX"
+        hint = f"This cluster has logs under other prefixes: {shown}{more}. If one is meant: {choose}\n{hint}"
+    return LogMissing(f"there is no log at {where} {under}; looked for the topics {looked}", hint=hint)
 
 
 async def read_mark(connection: KafkaConnection, prefix: str) -> Mark | None:

@@ -16,19 +16,42 @@ FETCH_FAULTS = ("absent", "empty", "tombstone", "error")
 
 
 def is_derivable(key: str, text: str) -> bool:
-    """R1: can this key be derived from the text alone? Either it stands there as it is, or its words do, adjacent and in order
-    (`dock-slot-17` from "Dock slot 17: carrier Amsel").
+    """R1: can this key be derived from the text alone? Either it stands there as it is, or its words do, adjacent and in order,
+    however they are joined (`dock-slot-17` and `dockSlot17` from "Dock slot 17: carrier Amsel").
     """
     if key in text:
         return True
-    wanted, words = _words(key), _words(text)
-    return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words) - len(wanted) + 1))
+    wanted, words = _joined(_words(key)), _words(text)
+    return bool(wanted) and any(_stands_at(words, at, wanted) for at in range(len(words)))
+
+
+def _joined(words: Sequence[str]) -> str:
+    """Words as one, but for numbers that meet: `1-7` is not `17`."""
+    joined = ""
+    for word in words:
+        joined += f"-{word}" if joined and joined[-1] in _DIGITS and word[0] in _DIGITS else word
+    return joined
+
+
+_DIGITS = "0123456789"
+
+
+def _stands_at(words: Sequence[str], at: int, wanted: str) -> bool:
+    """Do the words from here on, joined, give what is wanted and end where a word ends?"""
+    joined = words[at]
+    while len(joined) < len(wanted) and wanted.startswith(joined) and at + 1 < len(words):
+        at += 1
+        joined = _joined((joined, words[at]))
+    return joined == wanted
 
 
 _SPACES = "\x1c-\x20\t-\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """White space, pinned: what `str.isspace` says follows the interpreter's tables."""
 
-_SEPARATORS = re.compile(rf"[-_/.:,;#()\[\]{{}}<>|'\"!?=+*&%$@~`^\\{_SPACES}]+")
+_MARKS = "\u2010-\u2015\u2018-\u201f\u2022\u2026\xab\xbb\xb7\u3001\u3002\u300c-\u300f\uff08\uff09\uff0c\uff1a\uff1b"
+"""Dashes, quotation marks, dots and full-width punctuation that stand between words as their ASCII kin do."""
+
+_SEPARATORS = re.compile(rf"[-_/.:,;#()\[\]{{}}<>|'\"!?=+*&%$@~`^\\{_MARKS}{_SPACES}]+")
 
 
 def _words(text: str) -> list[str]:

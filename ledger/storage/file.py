@@ -27,7 +27,7 @@ from pathlib import Path
 import lmdb
 import msgspec
 
-from ledger.errors import LedgerError, LogUnavailable, UsageError
+from ledger.errors import LedgerError, LogUnavailable, StoreUnavailable, UsageError
 from ledger.storage.layout import (
     COMMIT_KEY,
     DATA,
@@ -123,7 +123,7 @@ class LmdbFile:
         except FileNotFoundError:
             raise self._damage(f"{DATA} is missing, while {IDENTITY} is there") from None
         except OSError as error:
-            raise LogUnavailable(f"{self._path}: {error.strerror}") from error
+            raise StoreUnavailable(f"{self._path}: {error.strerror}") from error
         self._inode, self._size = (self._pid, status.st_dev, status.st_ino), status.st_size
         found = _mapped.get(self._inode)
         return found or self._map()
@@ -144,7 +144,7 @@ class LmdbFile:
                 raise self._damage("a part of the store is missing") from error
             raise self.explain(error) from error
         except OSError as error:
-            raise LogUnavailable(f"{self.directory}: {error}", hint=space_hint(self.directory)) from error
+            raise StoreUnavailable(f"{self.directory}: {error}", hint=space_hint(self.directory)) from error
         shared = _mapped[self._inode] = _Shared(self._path, env, databases, meta)
         return shared
 
@@ -235,7 +235,7 @@ class LmdbFile:
         except FileNotFoundError:
             raise self._damage(f"{DATA} was removed while the store was open") from None
         except OSError as error:
-            raise LogUnavailable(f"{self._path}: {error.strerror}") from error
+            raise StoreUnavailable(f"{self._path}: {error.strerror}") from error
         if (status.st_dev, status.st_ino) != self._inode[1:]:
             raise self._damage(f"{DATA} was replaced by another file while the store was open")
         if status.st_size < self._size:
@@ -251,23 +251,23 @@ class LmdbFile:
         return self.kind.damaged(f"{self.directory}: {found}", hint=f"To do: {self.kind.remedy}.")
 
     def explain(self, error: lmdb.Error) -> LedgerError:
-        """What an error of LMDB means here: the kind's `damaged`, or `LogUnavailable`."""
+        """What an error of LMDB means here: the kind's `damaged`, or `StoreUnavailable`."""
         where = f"{self.directory}: {error}"
         if isinstance(error, DAMAGE):
             return self._damage(f"{DATA} is damaged: {error}")
         if isinstance(error, lmdb.MapFullError):
             size = self._shared.env.info()["map_size"] >> 20
-            return LogUnavailable(
+            return StoreUnavailable(
                 f"{self.directory}: the store has filled its map of {size} MiB",
                 hint=f"Nothing of this write is kept. Set {MAP_VARIABLE} to more in every process that opens it.",
             )
         if isinstance(error, lmdb.MapResizedError):
-            return LogUnavailable(
+            return StoreUnavailable(
                 where, hint=f"Another process maps more of it: allow more address space or set {MAP_VARIABLE}."
             )
         if isinstance(error, lmdb.PanicError):
-            return LogUnavailable(where, hint="A write to the disk failed earlier. Repair the disk, then start again.")
-        return LogUnavailable(where, hint=space_hint(self.directory, error))
+            return StoreUnavailable(where, hint="A write to the disk failed earlier. Repair the disk, then start again.")
+        return StoreUnavailable(where, hint=space_hint(self.directory, error))
 
     def copy_to(self, target: Path) -> None:
         """A compacted, consistent copy as a store of its own in the new directory `target`, complete when it has its name.

@@ -21,7 +21,7 @@ from pathlib import Path
 import lmdb
 import msgspec
 
-from ledger.errors import LedgerError, LogUnavailable, UsageError
+from ledger.errors import LedgerError, LogUnavailable, StoreUnavailable, UsageError
 from ledger.faults import declare, fault_point
 
 DATA, LOCK, IDENTITY = "data.mdb", "lock.mdb", "identity.json"
@@ -108,7 +108,7 @@ def create_file(directory: Path, kind: FileKind, identity: FileIdentity) -> bool
             sync_directory(directory.parent)
             return True
     except (OSError, lmdb.Error) as error:
-        raise LogUnavailable(f"{directory}: no store can be made here: {error}", hint=space_hint(directory, error)) from error
+        raise StoreUnavailable(f"{directory}: no store can be made here: {error}", hint=space_hint(directory, error)) from error
 
 
 def _write_draft(draft: Path, kind: FileKind, identity: bytes) -> None:
@@ -171,7 +171,7 @@ def read_identity(directory: Path, kind: FileKind) -> FileIdentity:
             f"{directory}: {IDENTITY} is missing, so nothing says what the store is", hint=f"To do: {kind.remedy}."
         ) from None
     except OSError as error:
-        raise LogUnavailable(f"{directory / IDENTITY}: {error.strerror}") from error
+        raise StoreUnavailable(f"{directory / IDENTITY}: {error.strerror}") from error
     try:
         identity = msgspec.json.decode(raw, type=FileIdentity)
     except msgspec.DecodeError as error:

@@ -98,6 +98,8 @@ class ClaudeCodeReader(JsonlReader[Line]):
             chain.links.append((uuid, value.parentUuid, at.number))
             if value.parentUuid != self._before or self._awaited:
                 self._answers_another(uuid, value.parentUuid, at)
+            elif value.parentUuid is not None:
+                self._linked = True
             self._before = uuid
         if talk:
             message = value.message

@@ -61,7 +61,8 @@ each."""
 READ_TYPES = frozenset({"session_meta", "response_item", "event_msg", "compacted"})
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
-_SILENT = frozenset({"reasoning", "ghost_snapshot", "image_generation_call", "compaction", "compaction_summary", "other"})
+_SUMMARIES = frozenset({"compaction", "compaction_summary"})
+_SILENT = frozenset({"reasoning", "ghost_snapshot", "image_generation_call", "other"})
 """Items that put no readable words into the window."""
 
 _info = msgspec.json.Decoder(Info)
@@ -92,6 +93,8 @@ class CodexReader(JsonlReader[Line]):
         self._window_ids: set[str] = set()
         self._turn = 0
         self._messages = 0
+        self._sealed = False
+        self._rounds_seen: set[str] = set()
         self._rounds = 0
         self._tokens: int | None = None
         self._model = ""
@@ -122,6 +125,8 @@ class CodexReader(JsonlReader[Line]):
             take = self._items.get(payload.type or "")
             if take is not None:
                 take(value, payload, at, out)
+            elif payload.type in _SUMMARIES:
+                self._sealed = bool(payload.encrypted_content)
             elif payload.type not in _SILENT and payload.has_words():
                 self._lines.report(at, "unknown_type")
         elif kind == "event_msg":
@@ -286,6 +291,10 @@ class CodexReader(JsonlReader[Line]):
             self._event = (at, value.timestamp, len(self._live))
 
     def _compacted(self, value: Line, payload: Payload, at: PhysicalLine, out: list[Item]) -> None:
+        if at.sha256 in self._rounds_seen:
+            return
+        self._rounds_seen.add(at.sha256)
+        self._sealed = False
         self._settle(out)
         self._event_expected, self._event = self._event is None, None
         session = self._session or self._open(value.timestamp, at, out)
@@ -391,7 +400,7 @@ class CodexReader(JsonlReader[Line]):
                 boundary_line=at.number,
                 summary=None,
                 summary_line=None,
-                state="missing",
+                state="opaque" if self._sealed else "missing",
                 summarised=shares[0],
                 kept=shares[1],
                 unseen=Share(),

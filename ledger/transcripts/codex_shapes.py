@@ -41,6 +41,7 @@ class Payload(msgspec.Struct, gc=False):
     author: str | None = None
     window_id: str | int | None = None
     replacement_history: list[HistoryItem] | None = None
+    encrypted_content: str | None = None
     forked_from_id: str | None = None
     parent_thread_id: str | None = None
     cli_version: str | None = None

@@ -64,6 +64,21 @@ DECODE_FAULTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 Matters = Callable[[str, bytes], bool]
 
 
+ASIDES = frozenset(
+    """
+    timestamp version gitBranch message.model message.timestamp message.usage message.usage.input_tokens
+    message.usage.cache_read_input_tokens message.usage.cache_creation_input_tokens compactMetadata
+    compactMetadata.trigger compactMetadata.preTokens compactMetadata.postTokens tokensBefore data.trigger
+    data.preCompactionTokens data.postCompactionTokens data.copilotVersion data.model info.time info.time.created
+    info.tokens info.tokens.input info.modelID payload.cli_version payload.model
+    """.split()
+)
+"""Fields of any format that say when, by which version or how many tokens: where their type changes no word is lost."""
+
+_PLACE = re.compile(r"at `\$\.([A-Za-z_.]+)`")
+_generic = msgspec.json.Decoder().decode
+
+
 class _Head(msgspec.Struct):
     type: Any = None
 
@@ -132,8 +147,17 @@ class LineDecoder(Generic[T]):
         self.unread: list[Unread] = []
 
     def report(self, line: PhysicalLine, reason: str) -> None:
-        """Name a line of which something could not be read."""
-        self.unread.append(Unread(line=line.number, reason=reason, sha256=line.sha256))
+        """Name a line of which something could not be read, once for each reason."""
+        fault = Unread(line=line.number, reason=reason, sha256=line.sha256)
+        if fault not in self.unread:
+            self.unread.append(fault)
+
+    def check_utf8(self, line: PhysicalLine) -> None:
+        """Report a line that was read although not all of its bytes are text: those may stand where nothing is decoded."""
+        try:
+            str(line.raw, "utf-8")
+        except UnicodeDecodeError:
+            self.report(line, "invalid_utf8")
 
     def give_up(self) -> None:
         """What waits will not be completed: the file has ended, or an object stands whole behind it."""
@@ -161,6 +185,9 @@ class LineDecoder(Generic[T]):
             self.report(line, "nested_too_deep")
             return []
         if isinstance(error, msgspec.ValidationError):
+            spoken = self._without_asides(line, error)
+            if spoken is not None:
+                return [(spoken, line)]
             self._other_shape(line)
             return []
         whole = self._clean(line)
@@ -172,6 +199,29 @@ class LineDecoder(Generic[T]):
             self.give_up()
             return found
         return self._wait(line)
+
+    def _without_asides(self, line: PhysicalLine, error: Exception) -> T | None:
+        """The object of a line where nothing has another type than expected but what says when, by which version or how many
+        tokens. None where words may be lost.
+        """
+        try:
+            whole = _generic(line.data)
+            for _ in ASIDES:
+                path = _PLACE.search(str(error))
+                names = path[1].split(".") if path is not None else []
+                if ".".join(names) not in ASIDES:
+                    return None
+                inner = whole
+                for name in names[:-1]:
+                    inner = inner[name]
+                inner[names[-1]] = None
+                try:
+                    return self.decode(msgspec.json.encode(whole))
+                except msgspec.ValidationError as other:
+                    error = other
+        except (*DECODE_FAULTS, LookupError, TypeError):
+            pass
+        return None
 
     def _other_shape(self, line: PhysicalLine) -> None:
         """Valid so far, with other types than expected: a fault only where the reader would have used the line."""

@@ -34,6 +34,7 @@ class JsonlReader(ABC, Generic[T]):
         self._forwards = self._backwards = 0
         self._first_older: Unread | None = None
         self._disordered = False
+        self._linked = False
 
     def beware_of(self, is_foreign: Callable[[bytes], bool]) -> None:
         """Name lines of other formats. `is_foreign` is asked only for lines of a type that the reader does not know."""
@@ -61,6 +62,8 @@ class JsonlReader(ABC, Generic[T]):
             else:
                 if waiting:
                     self._lines.give_up()
+                if not line.raw.isascii():
+                    self._lines.check_utf8(line)
                 if (stamp := value.timestamp) is not None:
                     if stamp > self._stamp:
                         self._forwards += 1
@@ -81,7 +84,9 @@ class JsonlReader(ABC, Generic[T]):
             self._lines.report(at, "invalid_utf8")
 
     def _older(self, at: PhysicalLine) -> None:
-        """A line older than the one before it: some are in any file, most only in a file turned round."""
+        """A line older than the one before it: some are in any file, most only in a file turned round. Where lines name the one
+        that they go on from, that tells, and no time does.
+        """
         self._backwards += 1
         if self._first_older is None:
             self._first_older = Unread(line=at.number, reason="out_of_order", sha256=at.sha256)
@@ -109,7 +114,7 @@ class JsonlReader(ABC, Generic[T]):
         self._lines.give_up()
         out += self._lines.unread
         self._lines.unread.clear()
-        if self._first_older is not None and self._backwards > self._forwards and not self._disordered:
+        if self._first_older is not None and self._backwards > self._forwards and not self._disordered and not self._linked:
             out.append(self._first_older)
         self._end(out)
         return out

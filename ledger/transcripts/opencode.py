@@ -90,12 +90,37 @@ class Entry(msgspec.Struct, gc=False):
 
     info: Info | None = None
     parts: list[Part] | None = None
+    id: str | None = None
+    sessionID: str | None = None  # noqa: N815 - as in `info`, whose fields some writers put beside the parts
+    role: str | None = None
+    time: Time | None = None
+    summary: Any = None
+    modelID: str | None = None  # noqa: N815
+    tokens: Tokens | None = None
+    error: Any = None
     timestamp: str | None = None
     """Not in this format: a message has its time in `info`."""
 
     def is_message(self) -> bool:
         """Is this a message, and not the document around it?"""
-        return self.info is not None and self.info.role is not None
+        return self.said() is not None
+
+    def said(self) -> Info | None:
+        """What is said of the message, if this is one."""
+        if self.info is not None:
+            return self.info if self.info.role is not None else None
+        if self.role is None or self.parts is None:
+            return None
+        return Info(
+            id=self.id,
+            sessionID=self.sessionID,
+            role=self.role,
+            time=self.time,
+            summary=self.summary,
+            modelID=self.modelID,
+            tokens=self.tokens,
+            error=self.error,
+        )
 
 
 class Export(msgspec.Struct):
@@ -118,7 +143,7 @@ class OpenCodeReader(DocumentReader[Entry]):
         self._unanswered(out, waiting=True)
 
     def _entry(self, value: Entry, at: PhysicalLine, out: list[Item]) -> None:
-        info = value.info
+        info = value.said()
         if info is None or info.role is None:
             self._lines.report(at, "unexpected_shape")
             return
@@ -241,13 +266,14 @@ def _pieces(role: str, parts: list[Part]) -> list[Piece]:
 
 
 def _claims_line(fields: Fields) -> bool:
-    return "info" in fields and "parts" in fields
+    return "parts" in fields and ("info" in fields or {"id", "role"} <= fields.keys())
 
 
 def _claims_file(head: bytes) -> bool:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"["):
-        return b'"info"' in start[:4096] and b'"parts"' in start
+        named = b'"info"' in start[:4096] or (b'"id"' in start[:4096] and b'"role"' in start[:4096])
+        return named and b'"parts"' in start
     return start.startswith(b"{") and b'"info"' in start[:4096] and b'"messages"' in start and b'"parts"' in start
 
 

@@ -48,6 +48,8 @@ class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
 class InspectReport(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of `inspect` for one file.
 
+    Messages and rounds are those of the main chain; a sub-agent's own file has no other than its own.
+
     `reading` is `degraded` where something could not be read, ids conflict, or a round has no readable summary; else `unknown`
     where a summary is opaque; else `complete`.
     """
@@ -123,7 +125,9 @@ class Report:
         main = [tally for tally in tallies if tally.opened.runtime != "claude-code" or not tally.opened.agent]
         if not any(tally.messages for tally in main):
             main = tallies
-        rounds = sorted(self._rounds.values(), key=lambda one: one.boundary_line or one.summary_line or 0)
+        sessions = {tally.opened.session for tally in main}
+        shown = (one for one in self._rounds.values() if one.session in sessions)
+        rounds = sorted(shown, key=lambda one: one.boundary_line or one.summary_line or 0)
         states = {one.state for one in rounds}
         degraded = self._skipped or self._conflicts or states & {"missing", "empty", "error_text"}
         return InspectReport(

@@ -249,6 +249,10 @@ _LEAD_IN = re.compile(
 )
 
 
+_FRAME = re.compile(r"</?(?:analysis|summary)>", re.ASCII)
+"""What summarisers are told to write around their parts: alone it is no summary."""
+
+
 def summary_body(text: str) -> str:
     """The text without the runtime's lead-in, for telling an error from a summary."""
     body = text.strip()
@@ -259,7 +263,7 @@ def summary_body(text: str) -> str:
 def summary_state(text: str, *, opaque: bool = False, error: bool = False) -> SummaryState:
     """Text, empty, opaque or error text. `opaque` says that something encrypted stands beside or in place of the text."""
     body = summary_body(text)
-    if not body:
+    if not _FRAME.sub("", body).strip():
         return "opaque" if opaque else "empty"
     if error or (len(body) <= ERROR_CHARS_MAX and any(pattern.match(body) for pattern in _ERRORS)):
         return "error_text"

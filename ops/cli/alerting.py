@@ -14,7 +14,7 @@ from ops.cli.screen import one_line, print_json, say, talk
 from ops.cli.words import day_time, listed, short_ids, short_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ops.fleet_answers import Workers
     from ops.queries.alerts import AlertAnswer, Cursor
@@ -43,7 +43,8 @@ def alerts(
 ) -> None:
     """Print the alert stream.
 
-    For people there is one entry a group, and of a kind the first few; with --json every alert.
+    For people there is one entry a group, and of a kind the first few; with --since those with a page come first. With --json
+    every alert, in the order of the stream.
     """
     asyncio.run(_alerts(AlertPrinter(json, since_ms(since), session, limit), follow, log_url(log), local, token_file))
 
@@ -114,7 +115,8 @@ class AlertPrinter:
         self._group = ""
         self._shown: dict[tuple[str, str, str], int] = {}
         self.printed = 0
-        self._last: deque[AlertAnswer] | None = deque(maxlen=min(limit, sys.maxsize)) if limit else None
+        keeps = limit or (since_ms is not None and not json)
+        self._last: deque[AlertAnswer] | None = deque(maxlen=min(limit, sys.maxsize) if limit else None) if keeps else None
 
     async def print_new(self, store: Store, cursor: Cursor) -> None:
         """Print what came since the last call."""
@@ -152,7 +154,7 @@ class AlertPrinter:
             earlier, last, self._last = self.printed - len(self._last), self._last, None
             if earlier:
                 talk(f"{earlier:,} earlier left out; without --limit all are printed")
-            for alert in last:
+            for alert in last if self._json or self.since_ms is None else worst_first(last):
                 self._put(alert)
         self._finish_group()
 
@@ -179,6 +181,21 @@ class AlertPrinter:
             say(f"“{one_line(quote, 200)}”", indent=6)
         if alert.reason:
             say(short_ids(alert.reason), indent=6)
+
+
+def worst_first(alerts: Sequence[AlertAnswer]) -> list[AlertAnswer]:
+    """Groups in which a page was raised before those with tickets and the rest, and so within each group; else in order."""
+    worst: dict[str, int] = {}
+    first: dict[str, int] = {}
+    for at, alert in enumerate(alerts):
+        worst[alert.group] = min(_weight(alert), worst.get(alert.group, _weight(alert)))
+        first.setdefault(alert.group, at)
+    return sorted(alerts, key=lambda alert: (worst[alert.group], first[alert.group], _weight(alert)))
+
+
+def _weight(alert: AlertAnswer) -> int:
+    """Pages first; what is resolved comes behind all that is not."""
+    return list(_STYLES).index(alert.severity) + (len(_STYLES) if alert.state == "resolved" else 0)
 
 
 def heading(alert: AlertAnswer) -> str:

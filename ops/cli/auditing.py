@@ -106,8 +106,10 @@ async def _verify(url: str, json: bool) -> None:
 def _show_checked(answer: VerifyAnswer) -> None:
     say(
         f"{count(answer.entries, 'log entry', 'log entries')}: {count(answer.records, 'record')}, "
-        f"{count(answer.decisions, 'decision')}, {count(answer.alerts, 'alert')}"
+        f"{count(answer.decisions, 'decision')}, {count(answer.alerts, 'alert')}, {count(answer.duplicates, 'duplicate')}"
     )
+    if answer.due:
+        say(f"{count(answer.due, 'output')} not published yet: due, not among the entries")
     say(f"digest {answer.digest}")
     say(f"index: {answer.index}")
     for fault in answer.index_faults[:10]:

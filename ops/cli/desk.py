@@ -12,12 +12,12 @@ import typer
 from ledger.errors import LedgerError, UsageError
 from ops.cli.exit import FINE, UNKNOWN, USAGE, VIOLATION, complain, report, settle
 from ops.cli.options import Json, LogUrl, SessionName
-from ops.cli.screen import one_line, print_json, put, say, talk
+from ops.cli.screen import print_json, put, say, talk
 from ops.cli.words import count, short_ids
 from ops.json_lines import NothingInFile
 
 if TYPE_CHECKING:
-    from ops.desk import AuditAnswer, GateAnswer, SaidAnswer
+    from ops.desk import SaidAnswer
     from ops.queries.policy import PolicyAnswer
     from ops.record_file import RecordAnswer
 
@@ -59,6 +59,7 @@ async def _gate(
     session: str, claims: str, action: str, read_only: bool, retrieval: str | None, log: str | None, json: bool
 ) -> None:
     from ops.cli.reading import caught_up, opened
+    from ops.cli.verdicts import show_gate
     from ops.desk import gate as ask
     from ops.desk import read_claims
 
@@ -67,24 +68,7 @@ async def _gate(
         await caught_up(store)
         answer = await ask(store, session, found, action=action, side_effects=not read_only, command=retrieval)
     settle(FINE if answer.decision == "allowed" else VIOLATION)
-    put(answer, json, _show_gate)
-
-
-def _show_gate(answer: GateAnswer) -> None:
-    allowed = answer.decision == "allowed"
-    say(
-        (answer.decision, "bold green" if allowed else "bold red"),
-        f"  trust {answer.trust}  {answer.rule} {answer.reason}".rstrip(),
-    )
-    for claim in answer.claims:
-        style = "green" if claim.status == "holds" else "red"
-        say((claim.status, style), f"  {one_line(claim.text, 120)}", indent=2)
-        if claim.substantiated_by:
-            say(f"stands in {claim.substantiated_by}, authority {claim.authority}", indent=4)
-        elif claim.reason:
-            say(one_line(claim.reason, 160), indent=4)
-    if not allowed:
-        talk("read the original again, or leave the claim out; nothing was done")
+    put(answer, json, lambda shown: show_gate(shown, session))
 
 
 def audit(
@@ -104,6 +88,7 @@ def audit(
 
 async def _audit(session: str | None, retrieval: str | None, log: str | None, json: bool) -> None:
     from ops.cli.reading import caught_up, opened
+    from ops.cli.verdicts import show_audit
     from ops.desk import audit as ask
 
     async with opened(log) as store:
@@ -120,7 +105,7 @@ async def _audit(session: str | None, retrieval: str | None, log: str | None, js
                 report(error)
                 continue
             settle(FINE if answer.passed else VIOLATION)
-            put(answer, json, _show_audit)
+            put(answer, json, lambda shown: show_audit(shown, retrieval))
 
 
 def _compacted(sessions: object) -> list[str]:
@@ -130,16 +115,6 @@ def _compacted(sessions: object) -> list[str]:
     from ops.store import Found
 
     return [found.session.id for found in cast(Iterable[Found], sessions) if found.session.rounds]
-
-
-def _show_audit(answer: AuditAnswer) -> None:
-    verdict = ("passed", "bold green") if answer.passed else ("failed", "bold red")
-    say(verdict, f"  {answer.session}")
-    say(f"asked for {answer.span}: {answer.status}{f', {answer.detail}' if answer.detail else ''}", indent=2)
-    if answer.omitted_facts:
-        say((f"{answer.omitted_facts} facts stand in the span that its manifest left out", "red"), indent=2)
-    say(f"trust {answer.trust}: {', '.join(answer.reasons) or 'no reason against it'}", indent=2)
-    say(f"event {answer.event}", indent=2)
 
 
 def acknowledge(

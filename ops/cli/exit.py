@@ -72,7 +72,9 @@ def complain(message: str, hint: str = "") -> None:
 
 def report(error: LedgerError) -> None:
     """Say what went wrong and settle its exit code; the command goes on with the rest of its work."""
-    complain(error.message, error.hint)
+    from ops.cli.visible import unbroken
+
+    complain(unbroken(error.message), error.hint)
     settle(error.exit_code)
 
 
@@ -106,7 +108,9 @@ def faults_handled() -> Iterator[None]:
 
 
 def _on_os_error(error: OSError) -> None:
-    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+    from ops.cli.visible import unbroken
+
+    where = f"{unbroken(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
     full = error.errno in _FULL
     hint = (
         "Free space or choose another place with --log; nothing that was acknowledged is lost." if full else "Check the path."

@@ -8,24 +8,36 @@ from typing import Annotated
 
 import typer
 
-from ops.cli.exit import FINE, VIOLATION, complain, settle
+from ledger.errors import UsageError
+from ops.cli.exit import FINE, VIOLATION, complain, report, settle
 from ops.cli.options import Json
-from ops.cli.screen import one_line, put, say
+from ops.cli.screen import one_line, put, say, write_line
 
-SHIPPED = Path(__file__).parents[1] / "scenarios" / "seeds.jsonl"
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+SHIPPED = SCENARIOS / "seeds.jsonl"
 """Five incidents that the rules come from."""
+
+EXAMPLE = SCENARIOS / "example.jsonl"
+"""Every operation with its fields, explained, in scenarios that can be played."""
 
 
 def rehearse(
     files: Annotated[
         list[str] | None, typer.Argument(metavar="[FILE.jsonl...]", help="Scenario files; default: those that come with it.")
     ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="Print a scenario file that shows every operation and its fields, and end.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """What would the ledger decide, step by step?
 
     With `expected` in a file it is a policy test.
     """
+    if example:
+        for line in EXAMPLE.read_bytes().splitlines():
+            write_line(line)
+        return
     asyncio.run(_rehearse(files or [str(SHIPPED)], json))
 
 
@@ -36,7 +48,11 @@ async def _rehearse(files: list[str], json: bool) -> None:
 
     for file in files:
         for scenario in read_scenarios(file):
-            answer = await play(scenario)
+            try:
+                answer = await play(scenario)
+            except UsageError as error:  # the others of the file are answered all the same
+                report(error)
+                continue
             differences = compared(scenario, answer)
             settle(VIOLATION if differences else FINE)
             if json:

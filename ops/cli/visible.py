@@ -18,6 +18,11 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(_written_out, text.replace("\r\n", "\n"))
 
 
+def unbroken(text: str) -> str:
+    """`visible`, on one line: what may hold a path, whose name may hold a line break."""
+    return visible(text).replace("\n", r"\x0a")
+
+
 def _written_out(match: re.Match[str]) -> str:
     code = ord(match.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
+from ops.cli.visible import unbroken
 from ops.session_names import first_shared
 
 ID_CHARS = 8
@@ -48,7 +49,7 @@ def listed(parts: list[str], none: str = "none") -> str:
 
 
 def short_path(path: str) -> str:
-    """A path relative to the working directory where that is shorter, else with `~` for the home directory."""
+    """A path relative to the working directory where that is shorter, else with `~` for the home directory; on one line."""
     if not path:
         return ""
     home = str(Path.home())
@@ -58,7 +59,7 @@ def short_path(path: str) -> str:
         choices.append(path[len(here) + 1 :])
     if home not in ("", os.sep) and path.startswith(home + os.sep):
         choices.append("~" + path[len(home) :])
-    return min(choices, key=len)
+    return unbroken(min(choices, key=len))
 
 
 def place(path: str, line: int | None) -> str:

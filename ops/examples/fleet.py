@@ -1,11 +1,12 @@
 """Twenty agents that ask before they evict, and one among them that does not mind the answer.
 
-Run it with: python -m ops.examples.fleet [--log URL] [--agents 20] [--rounds 5] [--seed 7] [--processes 1]
+Run it with: python -m ops.examples.fleet [--log URL] [--agents 20] [--rounds 5] [--seed 7] [--run ID] [--processes 1]
 
 Each agent is told a few things in every round, makes a summary of them, and asks whether the raw messages may leave for it. A
 careful agent keeps what binds it; a hasty one forgets something now and then, reads in the refusal what it was, and mends its
 summary. The last agent is a bad compactor: it drops limits, turns bans round, and evicts though it was refused. The ledger says
-what that cost. The same seed makes the same records on either log.
+what that cost. Each run opens sessions of its own, named after its id; the same id, seed and numbers make the same records on
+either log.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import random
 import sys
 import tempfile
+import uuid
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -26,7 +28,7 @@ import msgspec
 
 from ledger.client import LedgerClient
 from ledger.errors import LedgerError
-from ledger.refusals import Refused
+from ledger.refusals import RecordConflict, Refused
 from ledger.scope import Scope, made
 from ops import open_ledger
 from ops.asking import Asked, asked
@@ -84,15 +86,24 @@ def said_in(round_: int, chance: random.Random) -> Said:
     )
 
 
+class Story(msgspec.Struct, frozen=True):
+    """What a run is made of. `run` begins the ids of its sessions: ids are for good, so another story needs another one."""
+
+    run: str
+    agents: int
+    rounds: int
+    seed: int
+
+
 class Agent:
     """One agent in a scope of its own."""
 
-    def __init__(self, ledger: LedgerClient, number: int, temper: Temper, seed: int) -> None:
+    def __init__(self, ledger: LedgerClient, number: int, story: Story) -> None:
         self._ledger = ledger
-        self._chance = random.Random(f"{seed}:{number}")  # noqa: S311  a story to be told again, not a secret
-        self._scope: Scope = ledger.scope(f"fleet-{seed}-agent-{number:02}", store="none", runtime="example")
+        self._chance = random.Random(f"{story.seed}:{number}")  # noqa: S311  a story to be told again, not a secret
+        self._scope: Scope = ledger.scope(f"fleet-{story.run}-agent-{number:02}", store="none", runtime="example")
         self._turn = 0
-        self.row = Row(self._scope.session, temper)
+        self.row = Row(self._scope.session, temper_of(number, story.agents))
 
     async def work(self, rounds: int) -> Row:
         """Live through some rounds."""
@@ -159,27 +170,27 @@ def temper_of(number: int, agents: int) -> Temper:
     return "bad" if number == agents else "hasty" if number % 3 == 0 else "careful"
 
 
-async def run(url: str, numbers: list[int], agents: int, rounds: int, seed: int) -> list[Row]:
+async def run(url: str, numbers: list[int], story: Story) -> list[Row]:
     """These agents of the fleet, all at once."""
     async with open_ledger(url) as ledger:
-        fleet = [Agent(ledger, number, temper_of(number, agents), seed) for number in numbers]
-        rows = await asyncio.gather(*(agent.work(rounds) for agent in fleet))
+        fleet = [Agent(ledger, number, story) for number in numbers]
+        rows = await asyncio.gather(*(agent.work(story.rounds) for agent in fleet))
         await ledger.nudge()
         return rows
 
 
-def run_share(url: str, numbers: list[int], agents: int, rounds: int, seed: int) -> list[Row]:
+def run_share(url: str, numbers: list[int], story: Story) -> list[Row]:
     """A process's share of the fleet."""
-    return asyncio.run(run(url, numbers, agents, rounds, seed))
+    return asyncio.run(run(url, numbers, story))
 
 
-def run_shares(url: str, processes: int, agents: int, rounds: int, seed: int) -> list[Row]:
+def run_shares(url: str, processes: int, story: Story) -> list[Row]:
     """The whole fleet, in this process or in several that use the same log."""
-    shares = [list(range(first, agents + 1, processes)) for first in range(1, processes + 1)]
+    shares = [list(range(first, story.agents + 1, processes)) for first in range(1, processes + 1)]
     if processes == 1:
-        return run_share(url, shares[0], agents, rounds, seed)
+        return run_share(url, shares[0], story)
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        done = [pool.submit(run_share, url, share, agents, rounds, seed) for share in shares if share]
+        done = [pool.submit(run_share, url, share, story) for share in shares if share]
         return sorted((row for each in done for row in each.result()), key=lambda row: row.agent)
 
 
@@ -220,11 +231,11 @@ async def report(url: str, rows: list[Row]) -> None:
         print(f"  {line}")
 
 
-def tell(url: str, processes: int, agents: int, rounds: int, seed: int) -> None:
+def tell(url: str, processes: int, story: Story) -> None:
     """Run the fleet and report. Raises `NobodyAnswers` where the log is on Kafka and no worker folds it."""
     if is_shared(url):
         asyncio.run(workers_there(url))
-    rows = run_shares(url, processes, agents, rounds, seed)
+    rows = run_shares(url, processes, story)
     asyncio.run(report(url, rows))
 
 
@@ -235,17 +246,27 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--agents", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--run", metavar="ID", help="begins the ids of its sessions; default: a fresh one")
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args(arguments)
     if min(given.agents, given.rounds, given.processes) < 1:
         parser.error("--agents, --rounds and --processes count from 1")
+    if given.run is not None and not given.run.strip():
+        parser.error("--run is empty; leave it out for a fresh id")
+    story = Story(given.run or uuid.uuid4().hex[:8], given.agents, given.rounds, given.seed)
     with tempfile.TemporaryDirectory() as folder:
         url = given.log or os.environ.get("CLEDGER_LOG") or f"lmdb:{Path(folder) / 'log'}"
         try:
-            tell(url, given.processes, given.agents, given.rounds, given.seed)
+            tell(url, given.processes, story)
+            sys.stdout.flush()
+        except RecordConflict as error:
+            print(f"error: {error}\n  Another run had this id; leave --run out, or give another one.", file=sys.stderr)
+            return error.exit_code
         except LedgerError as error:
             print(f"error: {error}", file=sys.stderr)
             return error.exit_code
+        except BrokenPipeError:  # whoever reads has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -25,7 +25,7 @@ class Named:
 
 
 def named_facts(found: Found, text: str) -> Named:
-    """Facts named by an id, by the whole text of a span, or by any text (contracts section 1).
+    """Facts named by an id, by the whole text of a span or of several, or by any text (contracts section 1).
 
     A fact in the text counts as seen if the scope has it under the same id, or the same class and value with whatever subject.
     """
@@ -71,17 +71,18 @@ def _values(fact: Fact) -> list[str]:
 
 
 def _whole_span(found: Found, text: str, named: Named) -> bool:
-    """Is this the whole text of a span of the session? Then it names all facts of that span, measured or not."""
+    """Is this the whole text of spans of the session? Then it names all facts of them, measured or not: the same words said
+    for another time are another fact.
+    """
     wanted = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     for _, place in found.rows.walk(PLACE, ordinal_key(found.session.ordinal)):
         span = found.rows.get(SPAN, name_key(place.span))
         if span is None or span.length != len(text) or span.text_sha256 != wanted:
             continue
-        named.span = span.id
-        named.measured = span.manifested
+        named.span = named.span or span.id
+        named.measured = named.measured and span.manifested
         for ref in span_facts(found.rows, span.id).refs:
             row = fact_row(found.rows, ref.fact)
             if row is not None:
                 named.rows[row.id] = row
-        return True
-    return False
+    return bool(named.span)

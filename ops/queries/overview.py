@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 import msgspec
@@ -12,6 +13,9 @@ from ledger.state import LOST, ORDINAL_BYTES, PLACE, ROUND, ordinal_key
 from ops.queries.quotes import iso_time
 from ops.store import Found, Reading
 from schemas.decisions import Ratio
+
+AT_ONCE = 64
+"""Records that are asked of a log at the same time: one on another machine takes as long for many as for one."""
 
 
 class RoundAnswer(msgspec.Struct, kw_only=True):
@@ -48,7 +52,7 @@ class SessionAnswer(msgspec.Struct, kw_only=True):
     trust: str
     closed: bool
     last: str | None = None
-    """Time of its last span, and the file that it stands in, where the log is near enough to ask for each session."""
+    """Time of its last span, where its record says one, and the file that it stands in."""
 
     path: str = ""
     unreadable: int = 0
@@ -158,15 +162,19 @@ class _Seen(msgspec.Struct):
 
 
 async def with_last(reading: Reading, answers: list[SessionAnswer]) -> list[SessionAnswer]:
-    """The same with when and where each session was last seen: one record of each is read."""
-    for answer in answers:
-        found = reading.session_in(answer.scope, answer.session)
-        span = last_span(found) if found is not None else ""
-        async for _, value in reading.values(answer.scope, [span] if span else []):
-            seen = msgspec.json.decode(value, type=_Seen)
-            answer.last = iso_time(seen.time_ms)
-            answer.path = seen.source.path if seen.source is not None else ""
+    """The same with when and where each session was last seen: one record of each is read, some at the same time."""
+    for at in range(0, len(answers), AT_ONCE):
+        await asyncio.gather(*(_note_last(reading, answer) for answer in answers[at : at + AT_ONCE]))
     return answers
+
+
+async def _note_last(reading: Reading, answer: SessionAnswer) -> None:
+    found = reading.session_in(answer.scope, answer.session)
+    span = last_span(found) if found is not None else ""
+    async for _, value in reading.values(answer.scope, [span] if span else []):
+        seen = msgspec.json.decode(value, type=_Seen)
+        answer.last = iso_time(seen.time_ms)
+        answer.path = seen.source.path if seen.source is not None else ""
 
 
 def status(reading: Reading, found: Found) -> StatusAnswer:

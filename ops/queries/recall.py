@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ledger.lookup import carrier_count, fact_in_session, scope_row, session_name, span_row, summary_row
+from ledger.lookup import carrier_count, fact_in_session, is_valid_at, scope_row, session_name, span_row, summary_row
 from ledger.rows import FactRow, SpanRow, SummaryRow
 from ledger.rules.carriers import Answer, CarrierCount, reconstitute
 from ledger.rules.floors import answers_for
@@ -120,7 +120,7 @@ async def _answer(
     carriers = carriers_of(found, row)
     count = carrier_count(found.rows, key, row, found.session)
     mine = fact_in_session(found.rows, key, found.session)
-    outside = as_of and ((row.valid_from and as_of < row.valid_from) or (row.valid_to and as_of >= row.valid_to))
+    outside = as_of and not is_valid_at(row, as_of)
     answer, reason = reconstitute(
         seen=True,
         tombstoned=bool(row.tombstone),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ledger.facts import extract
 from ledger.log import ALERTS
 from ledger.lookup import span_row, summary_row
 from ledger.masking import mask
 from ledger.retrieval import Fetched, Hit
-from ops.rehearsal.retrieval import fetch
+from ops.rehearsal.retrieval import asked, fetch
 from ops.rehearsal.scenario import Fields
 from ops.rehearsal.stage import Stage, Step, sha256_of
 from ops.retrieval.backing import rehydrate
@@ -76,7 +75,8 @@ async def audit(stage: Stage, fields: Fields) -> Step:
 
 async def action(stage: Stage, fields: Fields) -> Step:
     """An action with the claims it rests on, each rehydrated first."""
-    claims = [await _claim(stage, item) for item in fields.objects("claims")]
+    items = (fields.within("claims", at) for at in range(len(fields.objects("claims"))))
+    claims = [await _claim(stage, item) for item in items]
     request = stage.occurrence()
     decisions, _ = await stage.say(
         stage.make(
@@ -97,9 +97,10 @@ async def action(stage: Stage, fields: Fields) -> Step:
     }
 
 
-async def _claim(stage: Stage, item: dict[str, Any]) -> FetchedClaim:
-    text = mask(str(item.get("text", "")))
-    claim = Claim(text=text, key=item.get("key"), summary=item.get("summary"))
+async def _claim(stage: Stage, item: Fields) -> FetchedClaim:
+    text = mask(item.text("text"))
+    key, summary = (item.text(name) if item.has(name) else None for name in ("key", "summary"))
+    claim = Claim(text=text, key=key, summary=summary)
     manifest = extract(text, "assistant", scope_key=stage.scope)
     with stage.store.reading() as reading:
         fetched = await rehydrate(reading.session(stage.session).rows, claim, _Path(stage))
@@ -120,8 +121,8 @@ class _Path:
         self._stage = stage
 
     async def fetch(self, key: str) -> Fetched:
-        """What the store gives for a key."""
-        return await fetch(self._stage, key)
+        """What an agent that asks by key is told."""
+        return await asked(self._stage, key)
 
     async def search(self, text: str, k: int) -> Sequence[Hit]:
         """Scenarios bring their own candidates."""
@@ -149,7 +150,8 @@ async def draft_summary(stage: Stage, fields: Fields) -> Step | None:
 async def compact(stage: Stage, fields: Fields) -> Step:
     """Ask for a compaction in mode `all` or `prefer`; what is granted is applied at once unless `apply` is false."""
     request = stage.occurrence()
-    candidates = tuple(Candidate(span=str(item["span"]), tokens=int(item.get("tokens", 0))) for item in fields.objects("evict"))
+    items = (fields.within("evict", at) for at in range(len(fields.objects("evict"))))
+    candidates = tuple(Candidate(span=item.text("span"), tokens=item.number("tokens", 0)) for item in items)
     decisions, _ = await stage.say(
         stage.make(
             CompactionRequested,

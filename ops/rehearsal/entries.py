@@ -7,6 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from ledger.log import EVENTS
 from ledger.lookup import scope_row
 from ledger.masking import mask
+from ledger.rules.trust import rate_of
 from ops.rehearsal.scenario import Fields
 from ops.rehearsal.stage import Stage, Step, sha256_of
 from schemas.alerts import AlertRaised
@@ -118,6 +119,8 @@ async def entries_lost(stage: Stage, fields: Fields) -> Step:
 async def hit_rate(stage: Stage, fields: Fields) -> Step | None:
     """The hit rate after a compaction pass."""
     value = fields.decimal("value")
+    if rate_of(value) is None:
+        raise fields.refuse(f"hit_rate needs value from 0 to 1, not {value}")
     with stage.store.reading() as reading:
         before = scope_row(reading.session(stage.session).rows).hit_rate
     occurrence = stage.occurrence()

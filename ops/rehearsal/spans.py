@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from ledger.errors import UsageError
+from collections.abc import Iterable
+
 from ledger.facts import extract
-from ledger.lookup import scope_row, span_row
+from ledger.lookup import scope_row, span_facts, span_row, summary_row
 from ledger.masking import mask
+from ledger.rows import SummaryRow
+from ledger.state import fact_name
 from ops.queries.facts import named_facts
 from ops.rehearsal.scenario import Fields
 from ops.rehearsal.stage import Stage, Step, own_text
@@ -26,7 +29,7 @@ from schemas.records import (
 async def session_(stage: Stage, fields: Fields) -> Step | None:
     """The session's horizon, before anything else."""
     if stage.opened:
-        raise UsageError(f"{stage.scenario.id}: session must come before every other event")
+        raise fields.refuse("session must come before every other event")
     stage.horizon_s = fields.number("horizon_s") if fields.has("horizon_s") else None
     stage.declared = fields.text("store", "ledger")
     return None
@@ -66,15 +69,16 @@ async def batch_index(stage: Stage, fields: Fields) -> Step:
 async def transcript_window(stage: Stage, fields: Fields) -> Step:
     """Ids must carry their session, else two sessions would share them."""
     session, names = fields.text("session"), fields.names("ids")
+    if not session:
+        raise fields.refuse("transcript_window needs session (text)")
     if not all(name.startswith(f"{session}:") for name in names):
         return {"result": "refused", "reason": "id_not_session_scoped"}
     await stage.open(session)
     with stage.store.reading() as reading:
         rows = reading.session(stage.session).rows
-        new = [name for name in names if span_row(rows, name) is None]
-        first = not any(span_row(rows, name) for name in names)
+        new = [name for name in dict.fromkeys(names) if span_row(rows, name) is None]
     await stage.say(*(stage.span_record(name, own_text(name), session=session) for name in names))
-    return {"result": "accepted", **({} if first else {"new": new})}
+    return {"result": "accepted", "new": new}
 
 
 async def summary(stage: Stage, fields: Fields) -> Step | None:
@@ -83,11 +87,15 @@ async def summary(stage: Stage, fields: Fields) -> Step | None:
     text = mask(fields.text("text"))
     stage.rounds += 1
     ranges = tuple(SpanRange(span, span) for span in covers)
+    live = _live_summaries(stage)
+    replaced = [row.id for row in live if row.id in covers or {first for first, _ in row.covers} <= set(covers)]
     summary = stage.make(
         SummaryRecorded,
         summary=name,
         round=name,
         covers=ranges,
+        covers_summaries=tuple(replaced),
+        generation=1 + max((row.generation for row in live if row.id in covers), default=0),
         depends_on=fields.names("depends_on", []),
         keys=fields.names("keys", []),
         text=PlainText(text),
@@ -101,6 +109,7 @@ async def summary(stage: Stage, fields: Fields) -> Step | None:
         trigger="scenario",
         summary=name,
         summarised=ranges,
+        kept=_kept(row.id for row in live if row.id not in replaced),
     )
     decisions, _ = await stage.say(summary, observed)
     refused = [decision for decision in decisions if isinstance(decision, RecordRejected)]
@@ -124,16 +133,34 @@ async def _round_without_summary(stage: Stage, kind: str, state: SummaryState, c
             trigger="scenario",
             summary_state=state,
             summarised=tuple(SpanRange(span, span) for span in covers),
+            kept=_kept(row.id for row in _live_summaries(stage)),
         )
     )
 
 
-async def tombstone(stage: Stage, fields: Fields) -> Step:
-    """Drop exactly the named facts on purpose."""
-    await stage.open(stage.session)
+def _live_summaries(stage: Stage) -> list[SummaryRow]:
+    """What stays live, since no later summary covers it or all that it covers."""
     with stage.store.reading() as reading:
-        named = named_facts(reading.session(stage.session), fields.text("fact"))
-        facts = list(named.rows)
+        found = reading.session(stage.session)
+        rows = (summary_row(found.rows, name) for name in found.session.live)
+        return [row for row in rows if row is not None]
+
+
+def _kept(names: Iterable[str]) -> tuple[SpanRange, ...]:
+    return tuple(SpanRange(name, name) for name in names)
+
+
+async def tombstone(stage: Stage, fields: Fields) -> Step:
+    """Drop exactly the named facts on purpose, those of the span where one is named."""
+    words = fields.text("fact")
+    if not words.strip():
+        raise fields.refuse("tombstone needs fact (text)")
+    with stage.store.reading() as reading:
+        found = reading.session(stage.session)
+        facts = list(named_facts(found, words).rows)
+        if fields.has("span"):
+            stated = {fact_name(ref.fact) for ref in span_facts(found.rows, fields.text("span")).refs}
+            facts = [fact for fact in facts if fact in stated]
     if not facts:
         return {"result": "refused", "reason": "fact_not_recorded"}
     reason = fields.text("reason", "")

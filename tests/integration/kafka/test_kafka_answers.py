@@ -98,6 +98,10 @@ async def test_workers_answer_what_a_fold_on_the_spot_answers(desk: Desk) -> Non
         if asked.out:
             assert "answered by the workers" in asked.err
         assert "answered by the workers" not in here.err
+    listed = (await desk.run("sessions", "--json")).objects
+    assert all(each["last"] and each["path"] for each in listed), "when and where, as on an embedded log"
+    times = [line[:16] for line in (await desk.run("sessions")).out.splitlines()[1:]]
+    assert times == sorted(times, reverse=True)
     people = await desk.run("status", SESSION)
     assert people.out == (await desk.run("status", SESSION, "--local")).out
 
@@ -177,7 +181,7 @@ async def test_workers_with_a_token_answer_who_knows_it(desk: Desk, tmp_path: Pa
 
 async def test_example_fleet_decides_alike_on_both_logs(desk: Desk, tmp_path: Path) -> None:
     """P2: one seed, the same records; workers over Kafka publish the bytes that the embedded log holds."""
-    size = ("--agents", "5", "--rounds", "2", "--seed", "11")
+    size = ("--agents", "5", "--rounds", "2", "--seed", "11", "--run", "both")
     nobody = await desk.example(*size)
     assert (nobody.code, "cledger worker" in nobody.err) == (4, True)
     desk.ledger.start("w1")

@@ -95,8 +95,10 @@ async def test_late_grant_is_withdrawn_before_it_is_given(ledger: Fleet) -> None
     """
     async with open_ledger(ledger.url) as client:
         scope, span = await prepared(client, "agent-1")
-        with pytest.raises(AnswerUnknown, match="withdrawn"):
+        with pytest.raises(AnswerUnknown, match="withdrawn") as unknown:
             await scope.request_compaction("sum-1", [span], request="late", timeout_s=0.5)
+        assert f"No worker owns partition {partition_of('agent-1', PARTITIONS)}" in unknown.value.hint
+        assert f"cledger worker --log {ledger.url}" in unknown.value.hint
         ledger.start("w1")
         await ledger.settled()
         (late,) = await ledger.log.read(DECISIONS, partition_of("agent-1", PARTITIONS), 0)

@@ -119,8 +119,31 @@ def test_transcript_ingested_into_kafka_is_folded_for_questions_and_published_by
     assert verified.object["due"] > 0
 
 
-def test_broker_that_is_not_there_is_exit_4_with_its_address(kafka: Ledger) -> None:
-    for arguments in (("sessions",), ("ingest", SAMPLE), ("topics", "verify"), ("topics", "create")):
+READING = (("sessions",), ("ingest", SAMPLE), ("topics", "verify"), ("worker", "--agents", "--web", "127.0.0.1:0"))
+
+
+def test_broker_that_is_not_there_is_exit_4_with_its_address_and_what_to_do(kafka: Ledger) -> None:
+    """In words: what the client library puts around them helps nobody."""
+    for arguments in (*READING, ("topics", "create")):
         ran = kafka.cli(*arguments, "--log", "kafka://127.0.0.1:1")
         assert ran.code == 4
-        assert "127.0.0.1:1" in ran.err
+        assert "kafka://127.0.0.1:1: no broker can be reached" in ran.err
+        assert "Check that a broker is up" in ran.err
+        assert "Error" not in ran.err
+        assert "AddressFamily" not in ran.err
+
+
+def test_wrong_prefix_names_what_was_looked_for_and_the_logs_that_are_there(
+    kafka: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The nearest name first, with the line that chooses it; whoever follows nothing is told so at once."""
+    assert kafka.cli("topics", "create", "--partitions", 1, "--log", kafka.url).code == 0
+    wrong = f"{kafka.prefix[:-1]}x."
+    monkeypatch.setenv("CLEDGER_KAFKA_PREFIX", wrong)
+    for arguments in READING:
+        ran = kafka.cli(*arguments, "--log", kafka.url)
+        assert ran.code == 4
+        assert f"under the prefix {wrong!r} (CLEDGER_KAFKA_PREFIX)" in ran.err
+        assert wrong + EVENTS in ran.err
+        assert f"export CLEDGER_KAFKA_PREFIX={kafka.prefix}\n" in ran.err
+        assert "cledger topics create" in ran.err

@@ -164,7 +164,9 @@ async def test_worker_told_to_end_while_the_broker_is_away_ends(own_broker: Clus
         await ledger.settled()
         own_broker.kill_node(1)
         try:
-            assert (await worker.answers("/readyz", 503))["readiness"] == "not ready"
+            told = await worker.answers("/readyz", 503)
+            assert told["readiness"] == "not ready"
+            assert f"kafka://{own_broker.servers} has not answered since" in told["reasons"][0]
             began_s = time.monotonic()
             assert await worker.stop(60) == 0
             assert time.monotonic() - began_s < ENDING_S
@@ -172,6 +174,27 @@ async def test_worker_told_to_end_while_the_broker_is_away_ends(own_broker: Clus
             own_broker.start_node(1)
             await asyncio.to_thread(own_broker.wait_ready)
         assert "Traceback" not in worker.said
+
+
+async def test_broker_that_goes_and_comes_back_is_told_in_one_line_each(own_broker: Cluster, tmp_path: Path) -> None:
+    """F6: by a worker with many partitions, and while it is away in `/readyz` and `/healthz`."""
+    async with fleet(own_broker.servers, tmp_path, 8, timeout_s=60) as ledger:
+        await ledger.log.append(EVENTS, answered("before"))
+        worker = ledger.start("a")
+        await ledger.settled()
+        await worker.answers("/readyz", 200)
+        own_broker.kill_node(1)
+        try:
+            await worker.answers("/readyz", 503)
+            assert "has not answered since" in (await worker.answers("/healthz", 200))["waits"][0]
+        finally:
+            own_broker.start_node(1)
+            await asyncio.to_thread(own_broker.wait_ready)
+        assert (await worker.answers("/readyz", 200))["reasons"] == []
+        warned = [line for line in worker.said.splitlines() if " WARNING " in line]
+        assert [" does not answer: " in line for line in warned] == [True, False], worker.said
+        assert " is back after " in warned[1]
+        assert await worker.stop() == 0
 
 
 async def test_tail_lost_and_grown_beyond_the_reader_halts_the_worker(own_broker: Cluster, tmp_path: Path) -> None:

@@ -292,7 +292,7 @@ asyncio.run(main())
         )
         assert done.returncode == 0, done.stderr
         first, last = done.stdout.splitlines()
-        assert first.startswith("LogUnavailable")
+        assert first.startswith("StoreUnavailable")
         assert last == "1"
 
     async def test_map_that_is_full_refuses_the_append_and_keeps_the_log(

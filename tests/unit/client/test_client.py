@@ -30,6 +30,7 @@ from ops import open_ledger, open_ledger_sync
 from ops.examples import fleet
 from schemas.codec import decode_record
 from schemas.records import Candidate, Claim, RequestWithdrawn
+from tests.support.cli import ROOT
 
 LIMIT = "The gateway accepts 40 req/s at most."
 BAN = "Never restart worker-7 during the day."
@@ -184,6 +185,9 @@ class NobodyDecides:
     async def outcome(self, scope: str, session: str, request: str, after: int) -> Any:
         return None
 
+    async def undecided(self, scope: str) -> str:
+        return f"Nobody decides for {scope}."
+
 
 async def test_request_without_an_answer_is_withdrawn_before_it_is_unknown() -> None:
     """P5: a timeout fails closed, and no grant that comes later may count the phantom."""
@@ -191,8 +195,10 @@ async def test_request_without_an_answer_is_withdrawn_before_it_is_unknown() -> 
     scope = LedgerClient(log, NobodyDecides()).scope("s")
     span = await scope.record_span("m1", LIMIT)
     await scope.record_summary("sum-1", LIMIT, covers=[span])
-    with pytest.raises(AnswerUnknown):
+    with pytest.raises(AnswerUnknown) as unknown:
         await scope.request_compaction("sum-1", [span], request="r1", timeout_s=0.05)
+    assert "Nobody decides for s." in unknown.value.hint
+    assert "Keep the spans" in unknown.value.hint
     last = decode_record((await log.read(EVENTS, 0, 0))[-1].value)
     assert isinstance(last, RequestWithdrawn)
     assert last.request == "r1"
@@ -373,11 +379,47 @@ async def test_p1_log_that_was_rolled_back_is_noticed_when_it_is_opened(tmp_path
 
 def test_example_fleet_tells_what_the_bad_compactor_lost(capsys: pytest.CaptureFixture[str]) -> None:
     """One command, no broker: refusals name what is missing, the one who evicts anyway is found by its alerts."""
-    assert fleet.main(["--agents", "4", "--rounds", "2", "--seed", "7"]) == 0
+    assert fleet.main(["--agents", "4", "--rounds", "2", "--seed", "7", "--run", "night"]) == 0
     told = capsys.readouterr().out
-    bad = next(line for line in told.splitlines() if line.startswith("fleet-7-agent-04"))
+    bad = next(line for line in told.splitlines() if line.startswith("fleet-night-agent-04"))
     assert "2 numeric missing" in bad
     assert "2 prohibition inverted" in bad
     assert "evicted anyway 2 times" in bad
     assert [line.split()[-1] for line in told.splitlines() if " page " in line] == ["fact_inverted"]
     assert told.count("inverted  prohibition") == 2
+
+
+def test_example_fleet_runs_again_with_other_numbers_on_the_same_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """I1: ids are for good, so each run has sessions of its own, unless an id is given; then the conflict is told."""
+    url = f"lmdb:{tmp_path / 'log'}"
+    for numbers in (("3", "2", "7"), ("2", "1", "8")):
+        agents, rounds, seed = numbers
+        assert fleet.main(["--log", url, "--agents", agents, "--rounds", rounds, "--seed", seed]) == 0
+    assert fleet.main(["--log", url, "--agents", "2", "--rounds", "1", "--run", "mine"]) == 0
+    capsys.readouterr()
+    assert fleet.main(["--log", url, "--agents", "2", "--rounds", "1", "--run", "mine", "--seed", "8"]) != 0
+    assert "leave --run out" in capsys.readouterr().err
+
+
+def test_example_fleet_whose_reader_has_seen_enough_ends_without_a_traceback(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "ops.examples.fleet",
+        "--log",
+        f"lmdb:{tmp_path / 'log'}",
+        "--agents",
+        "2",
+        "--rounds",
+        "1",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        told = running.stderr.read().decode()
+        assert running.wait(60) == 0
+    assert "Traceback" not in told, told
+    assert "BrokenPipe" not in told, told

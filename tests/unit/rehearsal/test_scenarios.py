@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import re
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +16,14 @@ import pytest
 from ledger.adapters.lmdb_log import LmdbLog
 from ledger.errors import UsageError
 from ledger.log import ALERTS, DECISIONS, EVENTS, NewEntry
+from ops.rehearsal.rehearse import OPERATIONS as PLAYED
 from ops.rehearsal.rehearse import records_of, rehearse
-from ops.rehearsal.scenario import Scenario, read_scenarios, scenarios
+from ops.rehearsal.scenario import OPERATIONS, Scenario, read_scenarios, scenarios
 from ops.store import open_store, scratch_store
+from tests.support.cli import in_process
 
-SHIPPED = Path(__file__).parents[3] / "ops" / "scenarios" / "seeds.jsonl"
+ROOT = Path(__file__).parents[3]
+SHIPPED = ROOT / "ops" / "scenarios" / "seeds.jsonl"
 FIELD_CASES = Path(__file__).parents[4] / "shared" / "cases" / "field-cases.jsonl"
 
 
@@ -144,3 +152,60 @@ def test_scenario_file_that_is_none_names_its_line(line: bytes, says: str) -> No
 async def test_scenario_event_without_its_field_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match="event 0: span needs text"):
         await rehearse(Scenario("x", [{"op": "span", "id": "a"}]))
+
+
+TAKES = ("text", "number", "decimal", "names", "objects", "flag", "pair", "has")
+
+
+def taken(operation: Callable[..., Any]) -> set[str]:
+    """The names of the fields that an operation takes, in its own body and in what it hands its fields to."""
+    found = set()
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(operation)))):
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Attribute) and node.func.attr in TAKES and getattr(node.func.value, "id", "") == "fields":
+            found |= {argument.value for argument in node.args[:1] if isinstance(argument, ast.Constant)}
+        elif isinstance(node.func, ast.Name) and any(getattr(argument, "id", "") == "fields" for argument in node.args):
+            found |= taken(operation.__globals__[node.func.id])
+    return found
+
+
+def explained(text: str) -> dict[str, str]:
+    """What the example says of each operation."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in text.splitlines():
+        if head := re.fullmatch(r"#   (\S.*?)  +(\S.*)", line):
+            names = head[1].split(", ")
+            found |= dict.fromkeys(names, head[2])
+        elif line.startswith("#    "):
+            found |= {name: f"{found[name]} {line[1:].strip()}" for name in names}
+        else:
+            names = []
+    return found
+
+
+def test_example_shows_and_explains_every_operation_and_every_field(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = in_process(capsys, "rehearse", "--example")
+    assert ran.code == 0
+    told = explained(ran.out)
+    used = {event["op"]: set() for scenario in scenarios("-", ran.out.encode()) for event in scenario.events}
+    for scenario in scenarios("-", ran.out.encode()):
+        for event in scenario.events:
+            used[event["op"]] |= event.keys() - {"op"}
+    assert told.keys() == OPERATIONS == PLAYED.keys()
+    for name, operation in PLAYED.items():
+        fields = taken(operation)
+        assert all(re.search(rf"\b{field}\b", told[name]) for field in fields), (name, fields, told[name])
+        shown = set().union(*(used.get(other, set()) for other in told if told[other] == told[name]))
+        assert fields <= shown, (name, fields - shown)
+
+
+def test_example_passes_as_the_policy_test_that_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And one that expects something else fails, so that it is one."""
+    printed = in_process(capsys, "rehearse", "--example").out
+    file = tmp_path / "mine.jsonl"
+    file.write_text(printed)
+    assert in_process(capsys, "rehearse", file).code == 0
+    file.write_text(printed.replace('"allowed"', '"blocked"'))
+    assert in_process(capsys, "rehearse", file).code == 1
