@@ -4,6 +4,9 @@ Names and facts have hashes for keys. Kept by hash, each would lie on a page of 
 thousand facts would read, change and sync two thousand pages. So a thing on a shelf gets a seat, the next short number of its
 scope, when its first row is written; what is said together, and later leaves the window together, sits together.
 A seat is a matter of this file alone: no key that a rule sees, no output and no digest holds it.
+
+What leaves the window changes two or three short rows about each thing, and the others never change again. So the short ones
+lie apart from them: a compaction writes a third of the pages then, all of which are in memory until it is committed.
 """
 
 from __future__ import annotations
@@ -17,13 +20,13 @@ import msgspec
 
 from consumers.stored_values import StoredValues
 from ledger.errors import IndexDamaged, LedgerError
-from ledger.state import ORDINAL_BYTES, SHELVES, R, Shelf, Table
+from ledger.state import FACT_IN_SESSION, LIFE, ORDINAL_BYTES, SHELVES, SPAN, R, Shelf, Table
 from ledger.storage.file import LmdbFile
 from schemas.ids import digest
 
 ROWS, PIECES = "rows", "pieces"
 
-ROWS_KEPT, ROW_BYTES_KEPT = 4096, 1 << 19
+ROWS_KEPT, ROW_BYTES_KEPT = 4096, 1 << 18
 """Decoded rows of a scope that are held at once, and their bytes as stored, an eighth of what they take when decoded: more than
 the records of a batch share, fewer than a long round touches.
 """
@@ -33,10 +36,21 @@ SEATS_KEPT = 1 << 14
 
 SEAT_BYTES = 4
 DIGEST_BYTES = 32
+
+LEAVING = frozenset({SPAN.prefix, FACT_IN_SESSION.prefix, LIFE.prefix})
+"""Tables whose rows change when what they tell of leaves the window."""
+
+APART = 8
+"""Between the mark of a shelf and the mark under which its rows of these tables lie, in the order of the same seats."""
+
 SEAT_OF = b"\xfe"
 """Behind a scope's ordinal: seats by shelf and key; without a key, how many there are."""
 
 ROW_FAULTS = (lmdb.Error, IndexDamaged, msgspec.DecodeError, UnicodeDecodeError)
+
+
+def _mark(shelf: Shelf, *, leaving: bool) -> bytes:
+    return bytes([shelf.mark[0] + APART]) if leaving else shelf.mark
 
 
 def rows_of(file: LmdbFile) -> StoredValues:
@@ -132,7 +146,11 @@ class StoredRows:
         if shelf is None:
             return self._scope + table.prefix + key
         seat = self._seats.find(shelf, key[: shelf.lead])
-        return self._scope + shelf.mark + seat + table.prefix + key[shelf.lead :] if seat is not None else None
+        return self._begin(table, shelf, seat) + key[shelf.lead :] if seat is not None else None
+
+    def _begin(self, table: Table[R], shelf: Shelf, seat: bytes) -> bytes:
+        """Where rows of a table about the thing in this seat begin."""
+        return self._scope + _mark(shelf, leaving=table.prefix in LEAVING) + seat + table.prefix
 
     def place_for(self, table: Table[R], key: bytes) -> bytes:
         """Where to write the row of a key; what it is about gets a seat if it has none."""
@@ -140,7 +158,7 @@ class StoredRows:
         if shelf is None:
             return self._scope + table.prefix + key
         self._file.touched()
-        return self._scope + shelf.mark + self._seats.take(shelf, key[: shelf.lead]) + table.prefix + key[shelf.lead :]
+        return self._begin(table, shelf, self._seats.take(shelf, key[: shelf.lead])) + key[shelf.lead :]
 
     def walk(self, table: Table[R], group: bytes, start: bytes = b"") -> Iterator[tuple[bytes, R]]:
         """Rows of the group in key order. Raises `IndexDamaged`, or `LogUnavailable`."""
@@ -158,7 +176,7 @@ class StoredRows:
             for name, seat in seats:
                 if not name.startswith(group[:lead]):
                     return
-                begin = self._scope + shelf.mark + seat + table.prefix
+                begin = self._begin(table, shelf, seat)
                 yield from self._walk(table, name, begin, group[lead:], start[lead:] if start[:lead] == name else b"")
         except ROW_FAULTS as error:
             raise self._fault(error) from error
@@ -183,8 +201,9 @@ class StoredRows:
         self._add(total, self._scope, self._scope + min(shelf.mark for shelf in SHELVES), b"")
         for shelf in SHELVES:
             for name, seat in self._seats.all(shelf):
-                begin = self._scope + shelf.mark + seat
-                self._add(total, begin, begin + b"\xff", shelf.mark + name)
+                for leaving in (False, True):
+                    begin = self._scope + _mark(shelf, leaving=leaving) + seat
+                    self._add(total, begin, begin + b"\xff", shelf.mark + name)
         return total.digest(scope)
 
     def _add(self, total: RowSum, begin: bytes, end: bytes, name: bytes) -> None:

@@ -36,6 +36,8 @@ class ScopeRow(Row, frozen=True, kw_only=True):
     records: int = 0
     degraded_at: int = 0
     closed: bool = False
+    missing_at: int = 0
+    """Records when the last check of the store found entries missing; 0 if it found none."""
 
 
 class SessionRow(Row, frozen=True, kw_only=True):
@@ -81,6 +83,8 @@ class SpanRow(Row, frozen=True, kw_only=True):
     left_round: int = 0
     tokens: int | None = None
     tombstoned: bool = False
+    missing_at: int = 0
+    """Records when a check last found its entry missing: it is missing still if no later check says otherwise."""
 
 
 class FactRef(msgspec.Struct, frozen=True, array_like=True):

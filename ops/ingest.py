@@ -21,7 +21,7 @@ BATCH_BYTES = 512 << 10
 APPENDED_BYTES = 12
 """Bytes that are kept of each record appended and not folded yet."""
 
-APPENDED_MAX = 1 << 14
+APPENDED_MAX = 1 << 12
 """Records appended before they are folded, so that no more of them have to be kept in mind, however large a file is."""
 
 

@@ -28,6 +28,9 @@ Notice = Callable[[str], None]
 READ_AHEAD = 256
 """Records read at once where many are wanted; between those of one session lie few others."""
 
+FOLDED_AT_ONCE = 800
+"""Records in one commit of a command, which folds once and ends: their pages are in memory together. A worker takes more."""
+
 LOCK_POLL_SECONDS = 0.05
 """How often a process that wants to fold asks whether another one is done."""
 
@@ -284,7 +287,7 @@ async def _opened(
         count = log.identity.partitions
         for number in range(count) if scopes is None else sorted({partition_of(scope, count) for scope in scopes}):
             index = open_index(directory / f"p{number:03}", log, number)
-            partitions.append(Partition(log, index, number, publish=publish, learn=True))
+            partitions.append(Partition(log, index, number, publish=publish, learn=True, batch_entries=FOLDED_AT_ONCE))
         yield store
     finally:
         await store.close()
@@ -305,16 +308,21 @@ def _open_or_rebuild(directory: Path, log: Log, number: int, notice: Notice) -> 
 
 
 @asynccontextmanager
-async def scratch_store(log: Log | None = None, *, publish: bool = True) -> AsyncIterator[Store]:
-    """A ledger in a temporary directory, over a log in memory or over a given log that stays as it is."""
+async def scratch_store(log: Log | None = None, *, publish: bool = True, large: bool = False) -> AsyncIterator[Store]:
+    """A ledger in a temporary directory, over a log in memory or over a given log that stays as it is. The log of what is
+    `large` lies in that directory too.
+    """
     own = log is None
     with tempfile.TemporaryDirectory(prefix="cledger-") as folder:
-        base = log if log is not None else scratch_log()
+        base = log if log is not None else await open_log(f"lmdb:{folder}/log", create=True) if large else scratch_log()
         indexes = [
             CarrierIndex.create(Path(folder) / f"p{number:03}", base.identity, number)
             for number in range(base.identity.partitions)
         ]
-        partitions = [Partition(base, index, index_number, publish=publish) for index_number, index in enumerate(indexes)]
+        batch = FOLDED_AT_ONCE if large else None
+        partitions = [
+            Partition(base, index, number, publish=publish, batch_entries=batch) for number, index in enumerate(indexes)
+        ]
         store = Store(base, partitions, Path(folder))
         try:
             yield store

@@ -31,6 +31,9 @@ _OF_ITS_OWN = "Each worker on a machine needs a CLEDGER_DATA of its own: CLEDGER
 INDEX_PAGES_BYTES = 256 << 20
 """Resident bytes of its indexes that a worker keeps: somebody waits for each of its transactions."""
 
+LOOK_EVERY = 64
+"""Transactions after which it looks how many they are."""
+
 
 class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What `cledger worker` was asked for."""
@@ -138,7 +141,7 @@ def run_worker(options: WorkerOptions) -> int:
     parse_log_url(options.log_url)
     listen, notice = listening(options.web, options.token_file)
     _diagnose()
-    hold(INDEX_PAGES_BYTES)
+    hold(INDEX_PAGES_BYTES, every=LOOK_EVERY)
     if notice:
         _log.info("%s", notice)
     views = Views()

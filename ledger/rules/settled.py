@@ -75,7 +75,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.role in {"user", "assistant"} or self.call or self.refused or bool(self.takings)
 
 
-class Telling(msgspec.Struct, frozen=True, kw_only=True):
+class Telling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A lost fact with what the words around it say. `until` is the ordinal of the last span that its round took along.
 
     What does not matter for its speaker is not filled in.

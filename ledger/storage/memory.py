@@ -22,14 +22,10 @@ STORE_PAGES_BYTES = 4 << 20
 memory that a small machine may not have. Who serves for long and often allows itself more, by `hold`.
 """
 
-OTHER_PAGES_BYTES = 12 << 20
-"""Resident bytes of other files that any process here has: its code. What more it has is learnt when pages are given back."""
-
 TOUCHES = 32
 """Values read or written before a store's pages may be given back. Each may lie on a page of its own, and the system maps
 sixteen pages at a time.
 """
-
 
 UNMAPPING = threading.Lock()
 """Held by whoever unmaps a store, and while pages are given back: addresses of a mapping that ends in between would be somebody
@@ -41,12 +37,18 @@ class _Held:
     """What this process holds and may hold."""
 
     stores = STORE_PAGES_BYTES
-    others = OTHER_PAGES_BYTES
+    others = 0
+    """Resident bytes of other files, which is the code that runs: learnt when pages are given back."""
+    every = 1
+    """Of so many calls one looks."""
+    calls = 0
 
 
-def hold(store_pages_bytes: int) -> None:
-    """From now on this process keeps so many resident bytes of stores' pages."""
-    _Held.stores = store_pages_bytes
+def hold(store_pages_bytes: int, *, every: int = 1) -> None:
+    """From now on this process keeps so many resident bytes of stores' pages. It looks how many they are once in `every` calls: a
+    look is a system call, during which another thread may take its turn.
+    """
+    _Held.stores, _Held.every = store_pages_bytes, every
 
 
 _DONT_NEED = 4
@@ -69,6 +71,9 @@ def _madvise() -> Any:
 
 def give_back(paths: Iterable[Path]) -> None:
     """Drop the mapped pages of these files from the process if it holds more of them than it may. Never raises."""
+    _Held.calls += 1
+    if _Held.calls % _Held.every:
+        return
     call = _madvise()
     if call is None:
         return
@@ -97,7 +102,7 @@ def _mappings(paths: set[str]) -> list[tuple[int, int]]:
     with (_SELF / "maps").open("r", encoding="utf-8", errors="surrogateescape") as file:
         for line in file:
             fields = line.rstrip("\n").split(maxsplit=5)
-            if len(fields) == 6 and fields[5] in paths and fields[1].endswith("s"):
+            if len(fields) == 6 and fields[1].endswith("s") and fields[5].replace(r"\012", "\n") in paths:
                 start, _, end = fields[0].partition("-")
                 found.append((int(start, 16), int(end, 16) - int(start, 16)))
     return found

@@ -29,6 +29,7 @@ from ledger.transcripts.claude_shapes import (
 )
 from ledger.transcripts.formats import Format
 from ledger.transcripts.jsonl import JsonlReader
+from ledger.transcripts.known_ids import KnownIds
 from ledger.transcripts.lines import PhysicalLine
 from ledger.transcripts.model import (
     Conflict,
@@ -63,14 +64,14 @@ class ClaudeCodeReader(JsonlReader[Line]):
     def __init__(self) -> None:
         super().__init__(Line, _matters, lambda value: bool(value.type))
         self._chains: dict[str, Chain] = {}
-        self._seen: dict[str, int] = {}
+        self._seen = KnownIds()
         self._boundaries: set[str] = set()
-        self._responses: dict[str, tuple[int, ...]] = {}
+        self._responses = KnownIds()
         self._session: str | None = None
         self._main: Chain | None = None
         self._version: str | None = None
         self._before: str | None = None
-        self._wordless: set[str] = set()
+        self._wordless = KnownIds()
         self._awaited: set[str] = set()
 
     def _end(self, out: list[Item]) -> None:
@@ -84,6 +85,8 @@ class ClaudeCodeReader(JsonlReader[Line]):
         kind = value.type
         talk = kind == "assistant" or kind == "user"
         if not talk and kind not in READ_TYPES and (kind != "progress" or value.uuid is None):
+            if not at.raw.isascii():
+                self._lines.check_utf8(at)
             if kind in METADATA or self._is_foreign(at):
                 return
             if value.message is not None and value.message.content:
@@ -117,7 +120,7 @@ class ClaudeCodeReader(JsonlReader[Line]):
     def _not_talk(self, chain: Chain, value: Line, at: PhysicalLine, out: list[Item]) -> None:
         """A line of neither speaker: progress of a sub-agent, a boundary, an attachment."""
         if value.uuid is not None:
-            self._wordless.add(value.uuid)
+            self._wordless.put(value.uuid, (EMPTY,))
         if value.type == "progress":
             if isinstance(value.data, AgentProgress) and value.data.type == "agent_progress":
                 self._agent_progress(value, value.data, at, out)
@@ -133,7 +136,9 @@ class ClaudeCodeReader(JsonlReader[Line]):
         """A line that goes on from another than the one before it. A parent that has not been read must not come later."""
         if uuid in self._awaited:
             self._out_of_order(at)
-        if parent is not None and parent != uuid and parent not in self._seen and parent not in self._wordless:
+        if parent is None or parent == uuid:
+            return
+        if self._seen.find(parent) is None and self._wordless.find(parent) is None:
             self._awaited.add(parent)
 
     def _chain(self, value: Line, out: list[Item]) -> Chain:
@@ -206,10 +211,13 @@ class ClaudeCodeReader(JsonlReader[Line]):
         if not pieces:
             if value.message is not None and is_hollow(value.message.content):
                 self._lines.report(at, "unexpected_shape")
-            known = EMPTY if uuid is None else self._seen.setdefault(uuid, EMPTY)
-            if known != EMPTY:
+            known = (EMPTY,) if uuid is None else self._seen.find(uuid)
+            if uuid is not None and known is None:
+                known = (EMPTY,)
+                self._seen.put(uuid, known)
+            if known != (EMPTY,):
                 self._again(chain, uuid or "", False, False, at, out)
-            return known == EMPTY
+            return known == (EMPTY,)
         self._check_calls(pieces, at)
         role, body, calls = pieces[0]
         model, more = model_of(value), len(pieces) > 1
@@ -247,20 +255,20 @@ class ClaudeCodeReader(JsonlReader[Line]):
             chain.unnamed += 1
             uuid = f"entry-{chain.unnamed}"
         else:
-            known = self._seen.get(uuid)
+            known = self._seen.find(uuid)
             if known is not None:
-                self._again(chain, uuid, known == digest, counts, at, out)
+                self._again(chain, uuid, known == (digest,), counts, at, out)
                 return None
-            self._seen[uuid] = digest
+            self._seen.put(uuid, (digest,))
         if role == "assistant" and value.message is not None and (response := value.message.id) is not None:
-            told = self._responses.get(response)
+            told = self._responses.find(response)
             if told is None:
-                self._responses[response] = (digest,)
+                self._responses.put(response, (digest,))
             elif digest in told:
                 self._again(chain, uuid, True, True, at, out)
                 return None
             else:
-                self._responses[response] = (*told, digest)
+                self._responses.put(response, (*told, digest))
                 counts = False
         chain.turn = turn = chain.turn + 1
         spoken = role != "system" or more
@@ -307,10 +315,10 @@ class ClaudeCodeReader(JsonlReader[Line]):
         digest = fingerprint([("system", text, ())])
         owner, uuid = self._owner(chain, value), value.uuid
         if uuid is not None:
-            known = self._seen.get(uuid)
+            known = self._seen.find(uuid)
             if known is None:
-                self._seen[uuid] = digest
-            elif known == digest:
+                self._seen.put(uuid, (digest,))
+            elif known == (digest,):
                 return
             else:
                 out.append(Conflict(session=chain.session, key=uuid, line=at.number, sha256=at.sha256))

@@ -153,7 +153,7 @@ class LineDecoder(Generic[T]):
             self.unread.append(fault)
 
     def check_utf8(self, line: PhysicalLine) -> None:
-        """Report a line that was read although not all of its bytes are text: those may stand where nothing is decoded."""
+        """Report a line of which nothing was decoded, and not all of whose bytes are text."""
         try:
             str(line.raw, "utf-8")
         except UnicodeDecodeError:

@@ -62,8 +62,6 @@ class JsonlReader(ABC, Generic[T]):
             else:
                 if waiting:
                     self._lines.give_up()
-                if not line.raw.isascii():
-                    self._lines.check_utf8(line)
                 if (stamp := value.timestamp) is not None:
                     if stamp > self._stamp:
                         self._forwards += 1

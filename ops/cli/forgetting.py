@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 METHODS = ("ours", "seed")
 CLASSES = (*FACT_CLASSES, "decided", "rejected", "reason")
 _HELD = ("no_compactions_in_this_session", "every_dropped_decision_survived_in_a_summary")
+LARGE_BYTES = 8 << 20
+"""A transcript above this is not held in memory while it is asked about."""
+
 _SUFFIXES = (".jsonl", ".json", ".ndjson")
 
 
@@ -129,7 +132,7 @@ def _is_path(target: str) -> bool:
 
 @asynccontextmanager
 async def _scratch(path: str) -> AsyncIterator[tuple[Reading, list[Found]]]:
-    """The transcript folded in memory: same records, same fold, same query as over a log."""
+    """The transcript folded into a ledger that goes away again: same records, same fold, same query as over a log."""
     from ledger.transcripts.reading import Transcript
     from ops.cli.progress import bar
     from ops.ingest import Ingest
@@ -137,10 +140,10 @@ async def _scratch(path: str) -> AsyncIterator[tuple[Reading, list[Found]]]:
     from ops.transcripts import read_records, size_of
 
     with Transcript(path) as transcript:
-        async with scratch_store() as store:
+        size = size_of(path)
+        async with scratch_store(large=size > LARGE_BYTES) as store:
             job = Ingest(store)
             with bar("reading") as advance:
-                size = size_of(path)
                 records = read_records(transcript, lambda at: advance(at, size), may_grow=True, waits=_waits)
                 answer = await job.file(path, records)
             with bar("folding") as advance:

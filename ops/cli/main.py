@@ -5,45 +5,47 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ops.cli import (
-    alerting,
-    allocator,
-    asking,
-    auditing,
-    checking,
-    copying,
-    demo,
-    desk,
-    doctoring,
-    exit,  # noqa: A004
-    forgetting,
-    ingesting,
-    inspecting,
-    rehearsing,
-    topics,
-    working,
-    writing,
-)
+from ops.cli import allocator, exit  # noqa: A004
 
 EPILOG = (
     "Exit codes: 0 fine, 1 a violation was found, 2 usage, 3 unknown or inconclusive, 4 log not there or disk full, "
     "5 integrity error, 130 interrupted."
 )
 
-app = typer.Typer(
-    name="cledger",
-    help="The compaction ledger: what an agent's context compactions keep, lose and turn around.",
-    epilog=EPILOG,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+COMMANDS = {
+    "demo": "demo",
+    "inspect": "inspecting",
+    "ingest": "ingesting",
+    "check": "checking",
+    "sessions": "asking",
+    "forgotten": "forgetting",
+    "status": "asking",
+    "recall": "asking",
+    "carriers": "asking",
+    "explain": "asking",
+    "alerts": "alerting",
+    "tombstone": "writing",
+    "replay": "auditing",
+    "verify": "auditing",
+    "gate": "desk",
+    "audit": "desk",
+    "acknowledge": "desk",
+    "record": "desk",
+    "rehearse": "rehearsing",
+    "doctor": "doctoring",
+    "worker": "working",
+}
+"""Commands, as the help lists them, and the modules whose functions of the same name they are."""
+
+GROUPS = {"policy": "desk", "topics": "topics", "log": "copying"}
+"""Commands of several words: `policy_app` of the module and so on."""
 
 
 def _version(wanted: bool) -> None:
@@ -54,51 +56,52 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     del version
 
 
-for _command in (
-    demo.demo,
-    inspecting.inspect,
-    ingesting.ingest,
-    checking.check,
-    asking.sessions,
-    forgetting.forgotten,
-    asking.status,
-    asking.recall,
-    asking.carriers,
-    asking.explain,
-    alerting.alerts,
-    writing.tombstone,
-    auditing.replay,
-    auditing.verify,
-    desk.gate,
-    desk.audit,
-    desk.acknowledge,
-    desk.record,
-    rehearsing.rehearse,
-    doctoring.doctor,
-    working.worker,
-):
-    app.command()(_command)
-app.add_typer(desk.policy_app, name="policy")
-app.add_typer(topics.topics_app, name="topics")
-app.add_typer(copying.log_app, name="log")
+def _asked(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The command that stands first; all of them where none does, for the help lists them and a misspelt one is told which
+    come near.
+    """
+    known = (*COMMANDS, *GROUPS)
+    return (arguments[0],) if arguments and arguments[0] in known else known
+
+
+@cache
+def _app(names: tuple[str, ...]) -> typer.Typer:
+    """The command line with these commands. The modules of the others are not imported: a process is small then, and quick."""
+    app = typer.Typer(
+        name="cledger",
+        help="The compaction ledger: what an agent's context compactions keep, lose and turn around.",
+        epilog=EPILOG,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for name in names:
+        if name in COMMANDS:
+            app.command()(getattr(import_module(f"ops.cli.{COMMANDS[name]}"), name))
+        else:
+            app.add_typer(getattr(import_module(f"ops.cli.{GROUPS[name]}"), f"{name}_app"), name=name)
+    return app
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (contracts section 4). Never prints a traceback, unless `CLEDGER_DEBUG=1`."""
-    allocator.keep_little()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if _asked(arguments) != ("worker",):  # who serves for long asks for the same memory again and again
+        allocator.keep_little()
     exit.begin()
     _prepare_streams()
     _quieten_diagnostics()
     try:
         with exit.faults_handled():
-            _run(list(sys.argv[1:] if arguments is None else arguments))
+            _run(list(arguments))
     except KeyboardInterrupt:
         return exit.INTERRUPTED
     return exit.settled()
@@ -128,7 +131,7 @@ def _quieten_diagnostics() -> None:
 
 def _run(arguments: list[str]) -> None:
     try:
-        code = app(args=arguments, prog_name="cledger", standalone_mode=False)
+        code = _app(_asked(arguments))(args=arguments, prog_name="cledger", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:

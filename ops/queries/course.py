@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 
 import msgspec
 
-from ledger.facts.lexicon import Language
+from ledger.facts.lexicon import LANGUAGES, Language
 from ledger.facts.shorter import Shorter
 from ledger.facts.standing import language_of
 from ledger.lookup import fact_row, span_facts, span_row
@@ -66,7 +67,17 @@ class _Use(msgspec.Struct, frozen=True):
     writes: bool
 
 
+class _Told(msgspec.Struct, frozen=True, array_like=True):
+    """What is told of a loss, its words, and the code of their language."""
+
+    told: Telling
+    words: str
+    language: str
+
+
 _decode = msgspec.json.Decoder(_Said).decode
+_encode_told = msgspec.msgpack.Encoder().encode
+_decode_told = msgspec.msgpack.Decoder(_Told).decode
 
 
 async def verdicts(reading: Reading, found: Found, losses: Sequence[Loss]) -> list[Verdict]:
@@ -88,10 +99,8 @@ class _Survey:
     def __init__(self, found: Found, losses: Sequence[Loss]) -> None:
         self._found, self._losses = found, losses
         self._rounds = {row.ordinal: _Round(row) for _, row in found.rows.walk(ROUND, ordinal_key(found.session.ordinal))}
-        self._by_span: dict[int, list[int]] = {}
+        self._by_span = array("Q", sorted(range(len(losses)), key=self._stated))
         """Losses by the ordinal of the span that states them."""
-        for at, loss in enumerate(losses):
-            self._by_span.setdefault(loss.ordinal, []).append(at)
         self._wanted: dict[str, list[str]] = {}
         """Names to look for in calls: the lost ones, and the last part of the path of a file."""
         for value in sorted({loss.name for loss in losses if loss.name}):
@@ -101,13 +110,17 @@ class _Survey:
         self._steps: list[Step] = []
         self._ordinals, self._turns, self._left = array("Q"), array("q"), array("Q")
         """Of every span of the session, in order: its ordinal, its first turn, and the round in which it left."""
-        self._told: dict[int, tuple[Telling, str, Language]] = {}
+        self._told = [b""] * len(losses)
+        """What is told of each loss, encoded: a long session has tens of thousands, and as objects each is a kilobyte."""
         for span in self._rows():
             self._ordinals.append(span.ordinal)
             self._turns.append(span.turns[0])
             self._left.append(span.left_round)
             if span.left_round in self._rounds:
                 self._rounds[span.left_round].last = max(self._rounds[span.left_round].last, span.ordinal)
+
+    def _stated(self, at: int) -> int:
+        return self._losses[at].ordinal
 
     def _rows(self, first: int = 0) -> Iterator[SpanRow]:
         rows, session = self._found.rows, self._found.session.ordinal
@@ -128,7 +141,8 @@ class _Survey:
             self._steps.append(seen)
         if self._wanted and seen.call:
             self._use(text, span, bool(seen.writes))
-        lost = self._by_span.get(span.ordinal)
+        first = bisect_left(self._by_span, span.ordinal, key=self._stated)
+        lost = self._by_span[first : bisect_right(self._by_span, span.ordinal, first, key=self._stated)]
         if lost:
             self._lost(span, text, lost)
 
@@ -155,19 +169,22 @@ class _Survey:
             place = Place(span=span, until=round_.last, blank=blank, reversed_by=loss.reversed_at)
             told = telling(look, of.row, of.fact, place)
             self._proposals = self._proposals or told.proposed
-            self._told[at] = told, text[of.row.start : of.row.end], language
+            self._told[at] = _encode_told(_Told(told, text[of.row.start : of.row.end], language.code))
 
     async def settle(self, reading: Reading) -> list[Verdict]:
         """The verdicts, once every span went by."""
         course = Course(self._steps)
         found: list[Verdict] = []
+        same: dict[Verdict, Verdict] = {}
         for at, loss in enumerate(self._losses):
-            told, words, language = self._told[at]
+            of = _decode_told(self._told[at])
+            told, words, language = of.told, of.words, LANGUAGES[of.language]
             if loss.name and loss.name in self._used:
                 told = self._with_uses(told, loss.name)
             stayed = await self._stayed(reading, loss.round)
             verdict = settle(told, course, partial(stayed.holds, words, told.cls, language))
-            found.append(msgspec.structs.replace(verdict, role=told.role))
+            verdict = msgspec.structs.replace(verdict, role=told.role)
+            found.append(same.setdefault(verdict, verdict))
         return found
 
     def _with_uses(self, told: Telling, name: str) -> Telling:

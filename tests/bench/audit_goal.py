@@ -128,6 +128,6 @@ def _judged_memory(code: str, of: str, path: Path, used: Used) -> Outcome:
         unit="MB", status=judged(allowed / used.peak_mb, 1),
         note=f"{used.peak_mb:.0f} MB resident at most, {used.own_mb:.0f} MB of it the process's own, the rest pages of files "
         f"that the system can take back; {allowed:.1f} MB allowed",
-        why="interpreter, libraries and language tables take 38 MB before the first line; then a compaction's changed pages of "
-        "the store 10, its rows 8, the ids that tell copies of a line 0.15 for each thousand lines",
+        why="interpreter, libraries and language tables take 36 MB before the first line; then 4 of pages, those that a "
+        "compaction changes 12, its rows 8; the ids that tell copies of a line 0.05 for each thousand lines",
     )  # fmt: skip

@@ -22,25 +22,39 @@ COUNT = 30_000
 @pytest.fixture(autouse=True)
 def held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lmdb_memory._Held, "stores", STORE_PAGES_BYTES)
-    monkeypatch.setattr(lmdb_memory._Held, "others", lmdb_memory.OTHER_PAGES_BYTES)
+    monkeypatch.setattr(lmdb_memory._Held, "others", 0)
+    monkeypatch.setattr(lmdb_memory._Held, "every", 1)
+    monkeypatch.setattr(lmdb_memory._Held, "calls", 0)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages are given back on Linux only")
-def test_pages_read_are_given_back_and_read_again(tmp_path: Path) -> None:
-    """Also in mid-transaction, with a cursor open."""
-    env = lmdb.open(str(tmp_path), map_size=1 << 30, sync=False)
+@pytest.mark.parametrize("name", ["store", "a store\nunder two lines"])
+def test_pages_read_are_given_back_and_read_again(name: str, tmp_path: Path) -> None:
+    """Also in mid-transaction, with a cursor open, and whatever the folder is called."""
+    place = tmp_path / name
+    place.mkdir()
+    env = lmdb.open(str(place), map_size=1 << 30, sync=False)
     with env.begin(write=True) as txn:
         for number in range(COUNT):
             txn.put(number.to_bytes(4, "big"), VALUE, append=True)
     with env.begin(buffers=True) as txn, txn.cursor() as cursor:
         assert sum(len(value) for _, value in cursor if bytes(value[:1]) == b"\0") == COUNT * len(VALUE)
         before = lmdb_memory._file_pages_bytes()
-        give_back([tmp_path / "data.mdb"])
+        give_back([place / "data.mdb"])
         assert lmdb_memory._file_pages_bytes() < before - COUNT * len(VALUE) // 2
         assert lmdb_memory._Held.others < before
         assert cursor.first()
         assert all(value == VALUE for _, value in cursor)
     env.close()
+
+
+def test_who_looks_seldom_gives_back_at_its_next_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[set[str]] = []
+    monkeypatch.setattr(lmdb_memory, "_mappings", lambda paths: looks.append(paths) or [])
+    hold(-1, every=3)
+    for _ in range(7):
+        give_back([tmp_path / "data.mdb"])
+    assert len(looks) == 2
 
 
 def test_little_memory_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,9 +66,11 @@ def test_little_memory_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     give_back([tmp_path / "data.mdb"])
 
 
-def test_file_that_is_not_mapped_harms_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hold(-lmdb_memory.OTHER_PAGES_BYTES)
-    give_back([tmp_path / "data.mdb"])
+def test_file_that_is_not_mapped_harms_nothing(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    hold(-1)
+    for path in ("data.mdb", "loop", "loop/data.mdb"):
+        give_back([tmp_path / path])
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages are given back on Linux only")
@@ -74,7 +90,7 @@ def test_no_store_is_unmapped_while_its_addresses_are_at_hand(tmp_path: Path, mo
         return ranges
 
     monkeypatch.setattr(lmdb_memory, "_mappings", slowly)
-    hold(-lmdb_memory.OTHER_PAGES_BYTES)
+    hold(-1)
     give_back([tmp_path / "a" / "data.mdb", tmp_path / "b" / "data.mdb"])
     closing.join(10)
     assert (closed, closing.is_alive()) == ([False], False)

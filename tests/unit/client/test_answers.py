@@ -178,6 +178,7 @@ async def test_reader_that_nobody_needs_ends_and_skips_what_came_meanwhile(
     for number in range(5):
         second, one = await prepared(other, f"other-{number}")
         await second.request_compaction("sum-1", [one])
+    await other.close()  # its own reader is not what is looked at
     end = await log.end(DECISIONS, 0)
     log.reads.clear()
     await scope.request_compaction("sum-1", [span])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ops.cli import forgetting
 from tests.support.cli import CODEX_SAMPLE, SAMPLE, SESSION, Cli
 
 BUDGET = "The retry budget is 3 attempts per 15-minute window and booking."
@@ -78,7 +79,14 @@ def test_inspect_gives_one_object_a_file(cli: Cli) -> None:
     assert "summarised" in cli("inspect", SAMPLE).out
 
 
-def test_forgotten_of_a_path_needs_no_log_and_says_the_same_as_the_log(cli: Cli, data: Path) -> None:
+@pytest.mark.parametrize("large", [False, True])
+def test_forgotten_of_a_path_needs_no_log_and_says_the_same_as_the_log(
+    cli: Cli, data: Path, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G10: what is large is not held in memory meanwhile."""
+    if large:
+        monkeypatch.setattr(forgetting, "LARGE_BYTES", 0)
+        monkeypatch.setattr("ops.store.scratch_log", None)
     from_path = cli("forgotten", SAMPLE, "--json", "--limit", 0)
     assert from_path.code == 1
     assert not data.exists()
