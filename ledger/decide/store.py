@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from ledger.decide.envelope import envelope
 from ledger.decide.others import Others
@@ -11,6 +11,7 @@ from ledger.lookup import (
     carrier_count,
     is_referred,
     is_summary_text,
+    scope_row,
     session_row,
     sessions_concerned,
     span_facts,
@@ -22,7 +23,7 @@ from ledger.rows import FactRef, FactRow, SessionRow, SpanRow, SummaryRow
 from ledger.rules.carriers import BELOW_FLOOR, LAST_CARRIER, UNMANIFESTED, CarrierCount, is_released_from_store, must_stay_raw
 from ledger.rules.floors import below_floor
 from ledger.rules.identity import NOT_RECORDED, put_refusal, rechunk_refusal, unrecorded
-from ledger.state import CARRIED, Rows, name_key
+from ledger.state import CARRIED, CARRIER_OF, Rows, name_key
 from schemas.decisions import (
     EvictionGranted,
     EvictionJudged,
@@ -183,6 +184,7 @@ def _last_carriers(view: Rows, spans: list[SpanRow], count: Count) -> list[Evide
     for span in spans:
         for ref in span_facts(view, span.id).refs:
             gone[ref.fact] = gone.get(ref.fact, 0) + 1
+    going = {span.id for span in spans}
     found: dict[bytes, Evidence] = {}
     seen: set[tuple[bytes, int]] = set()
     for span in spans:
@@ -192,13 +194,23 @@ def _last_carriers(view: Rows, spans: list[SpanRow], count: Count) -> list[Evide
             seen.add((ref.fact, span.session))
             row = ruler.fact(ref.fact)
             left = (
-                _without(count(view, ref.fact, row, session), gone[ref.fact])
+                _without(count(view, ref.fact, row, session), gone[ref.fact] + _found_missing(view, ref.fact, going))
                 for session in sessions_concerned(view, ref.fact, span.session)
             )
             referred = is_referred(row)
             if not all(is_released_from_store(each, tombstoned=bool(row.tombstone), referred=referred) for each in left):
                 found[ref.fact] = _missing(ruler.evidence(ref, span.id, "C1"))
     return list(found.values())
+
+
+def _found_missing(view: Rows, fact: bytes, going: Collection[str]) -> int:
+    """Entries of the fact, those that go anyway left out, that the last check of the store did not find."""
+    checked = scope_row(view).missing_at
+    if not checked:
+        return 0
+    names = dict.fromkeys(place.span for _, place in view.walk(CARRIER_OF, fact))
+    rows = (span_row(view, name) for name in names if name not in going)
+    return sum(row is not None and row.in_store and not row.leaving_store and row.missing_at == checked for row in rows)
 
 
 def _without(count: CarrierCount, gone: int) -> CarrierCount:

@@ -42,6 +42,10 @@ from schemas.facts import SURVIVING, Outcome
 replace = msgspec.structs.replace
 
 
+AS_SAID = {"e": "v", "E": "V"}
+"""What an equivalent restatement is where the summary's own text states the very fact: a number in the same words counts so."""
+
+
 def depart(fx: Effects, session: SessionRow, left: Iterable[SpanRow], what: Departure) -> None:
     """Empty the window of `left`, make the summary live, settle the fate of every fact concerned, and alert."""
     spans = list(left)
@@ -188,7 +192,11 @@ def _go_live(
     carried: dict[bytes, str] = {fact: letter for fact, letter in letters.items() if LETTERS[letter][0] in SURVIVING}
     stated = span_facts(fx.draft, summary.id).refs if what.summary_state == "text" else ()
     for ref in stated:
-        if ref.fact not in touched and fact_row(fx.draft, ref.fact) is not None:
+        if ref.fact in touched:
+            letter = carried.get(ref.fact, "")
+            if letter in AS_SAID:
+                carried[ref.fact] = AS_SAID[letter]
+        elif fact_row(fx.draft, ref.fact) is not None:
             carried[ref.fact] = "v"
     for fact in carried:
         if fact not in touched:

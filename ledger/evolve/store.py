@@ -50,8 +50,10 @@ def on_entry_recorded(fx: Effects, record: IndexEntryRecorded) -> str:
             _store_summary(fx, summary)
         return ""
     if span.in_store:
+        if span.missing_at:
+            fx.draft.put(SPAN, name_key(span.id), replace(span, missing_at=0))
         return ""
-    fx.draft.put(SPAN, name_key(span.id), replace(span, in_store=True))
+    fx.draft.put(SPAN, name_key(span.id), replace(span, in_store=True, missing_at=0))
     for ref in span_facts(fx.draft, span.id).refs:
         change_stored(fx, ref.fact, stored=1)
         regain_everywhere(fx, ref.fact, span.id)

@@ -27,7 +27,7 @@ from ledger.rules.trust import (
     reading_fault,
     retrieval_fault,
 )
-from ledger.state import FACT, REPAIR, TIMER, TIMERS, name_key
+from ledger.state import FACT, REPAIR, SPAN, TIMER, TIMERS, name_key
 from schemas.facts import FACT_CLASSES
 from schemas.records import (
     AuditRecorded,
@@ -101,12 +101,18 @@ def on_retrieval_observed(fx: Effects, record: RetrievalObserved) -> None:
 
 
 def on_index_checked(fx: Effects, record: IndexChecked) -> None:
-    """T1: entries that a check found missing or orphaned."""
+    """T1: entries that a check found missing or orphaned. What is missing is no carrier for an eviction, until a later check or
+    a fresh record of the entry says otherwise (C1).
+    """
+    fx.set_scope(missing_at=fx.row.records if record.missing else 0)
     if not record.missing and not record.orphans:
         note_repair(fx, record.id, "store_repaired")
         fx.resolve_alert("T1", f"index:{record.session}", "a later check found nothing missing and nothing orphaned")
         return
     for name in record.missing:
+        span = span_row(fx.draft, name)
+        if span is not None:
+            fx.draft.put(SPAN, name_key(name), replace(span, missing_at=fx.row.records))
         dependency_changed(fx, name)
     if record.missing:
         fx.degrade("index_entries_missing")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from math import floor
 
 from ledger.log import EVENTS
 from ledger.lookup import scope_row
 from ledger.masking import mask
-from ledger.rules.trust import rate_of
+from ledger.rules.trust import hit_rate_change, is_jump, rate_of
 from ops.rehearsal.scenario import Fields
 from ops.rehearsal.stage import Stage, Step, sha256_of
 from schemas.alerts import AlertRaised
@@ -124,17 +125,15 @@ async def hit_rate(stage: Stage, fields: Fields) -> Step | None:
     with stage.store.reading() as reading:
         before = scope_row(reading.session(stage.session).rows).hit_rate
     occurrence = stage.occurrence()
-    _, alerts = await stage.say(
-        stage.make(RetrievalMeasured, pass_=fields.number("compaction"), hit_rate=value, occurrence=occurrence)
-    )
+    await stage.say(stage.make(RetrievalMeasured, pass_=fields.number("compaction"), hit_rate=value, occurrence=occurrence))
     if not before:
         return None
-    with stage.store.reading() as reading:
-        change = scope_row(reading.session(stage.session).rows).hit_rate_change
-    if any(isinstance(alert, AlertRaised) and alert.kind == "hit_rate_jump" for alert in alerts):
+    change = hit_rate_change(before, value)
+    if is_jump(change):
         return {"result": "flagged", "flag": "hit_rate_jump", "rise_pct": _per_cent(change)}
     return {"result": "ok"}
 
 
-def _per_cent(change: str) -> int:
-    return int((Decimal(change) * 100).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+def _per_cent(change: Fraction | None) -> int:
+    """Whole per cent, half up, of the exact change."""
+    return floor(change * 100 + Fraction(1, 2)) if change is not None else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 
 from ledger.lookup import fact_row, span_facts, span_row, summary_row
@@ -87,9 +88,12 @@ async def _told(stage: Stage, fetched: Fetched, expect_raw: bool, query: str = "
 async def _by_fact(stage: Stage, fields: Fields) -> Step:
     if not fields.text("value").strip():
         raise fields.refuse("retrieve needs value (the words of a fact)")
+    as_of = fields.text("as_of", "")
+    if as_of and not is_time(as_of):
+        raise fields.refuse(f"retrieve needs as_of (ISO 8601), not {as_of!r}")
     with stage.store.reading() as reading:
         found = reading.session(stage.session)
-        answers = _said_once(found, await recall(reading, found, fields.text("value"), fields.text("as_of", "")))
+        answers = _said_once(found, await recall(reading, found, fields.text("value"), as_of))
         carriers = [carrier for answer in answers for carrier in answer.carriers if carrier.id not in stage.missing]
         raw = [carrier.id for carrier in carriers if carrier.raw and carrier.where == "store"]
     if any(answer.answer == "tombstoned" for answer in answers):
@@ -98,6 +102,14 @@ async def _by_fact(stage: Stage, fields: Fields) -> Step:
         return {"result": "found_raw", "id": raw[0]}
     summaries = [carrier.id for answer in answers for carrier in answer.carriers if not carrier.raw]
     return {"result": "summary_not_raw", "id": summaries[0]} if summaries else {"result": "absent"}
+
+
+def is_time(text: str) -> bool:
+    """Is this an ISO 8601 date or time?"""
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _said_once(found: Found, answers: list[RecallAnswer]) -> list[RecallAnswer]:

@@ -88,7 +88,9 @@ async def summary(stage: Stage, fields: Fields) -> Step | None:
     stage.rounds += 1
     ranges = tuple(SpanRange(span, span) for span in covers)
     live = _live_summaries(stage)
-    replaced = [row.id for row in live if row.id in covers or {first for first, _ in row.covers} <= set(covers)]
+    replaced = [
+        row.id for row in live if row.id in covers or (row.covers and {first for first, _ in row.covers} <= set(covers))
+    ]
     summary = stage.make(
         SummaryRecorded,
         summary=name,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from ledger.state import LIFE, LOST, ROUND
+from ledger.state import LIFE, LOST, ROUND, SESSION
 from schemas.codec import decode_decision, encode
 from schemas.decisions import CompactionGranted, CompactionJudged, CompactionRefused
 from schemas.records import Role, SpanRange
@@ -301,3 +302,14 @@ def test_letters_of_a_run_of_spans_find_their_spans() -> None:
         toy_id("n:4", "s1"): ("fact_inverted", "inverted"),
         toy_id("n:7", "s1"): ("fact_lost", "missing"),
     }
+
+
+def test_summary_listed_as_kept_stays_live_and_carries_what_the_next_one_leaves_out() -> None:
+    """C3, C5: a round supersedes the summaries that it does not keep, and no others."""
+    first = [opened(), span(1, "n:40"), summary("m1", "n:40"), observed("r1", "m1", turn=1)]
+    records = [*first, span(2, "n:7 n:40"), summary("m2", "n:7")]
+    second = observed("r2", "m2", turn=2)
+    kept = msgspec.structs.replace(second, kept=(SpanRange("m1", "m1"),))
+    given(*records).when(second).then_decision(CompactionJudged, verdict="violated", retires=("m1",))
+    scenario = given(*records).when(kept).then_decision(CompactionJudged, verdict="held", retires=()).then_alerts()
+    assert scenario.fold.rows.all(SESSION).popitem()[1].live == ("m1", "m2")

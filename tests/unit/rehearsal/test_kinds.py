@@ -45,6 +45,7 @@ FAULTY: list[tuple[dict[str, Any], str]] = [
     ({"op": "transcript_window", "session": "", "ids": []}, "transcript_window needs session"),
     ({"op": "retrieve", "by": "colour", "value": "a"}, "retrieve needs by"),
     ({"op": "retrieve", "by": "fact", "value": ""}, "retrieve needs value"),
+    ({"op": "retrieve", "by": "fact", "value": "a", "as_of": "soon"}, "retrieve needs as_of"),
     ({"op": "retrieve", "by": "query", "value": "a", "candidates": [{"raw": 1}]}, r"candidates\[0\] needs id"),
     ({"op": "retrieve", "by": "query", "value": "a", "candidates": [{"id": "a", "raw": "b"}]}, r"candidates\[0\] needs raw"),
     (
