@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from ledger.facts import SummaryText, survival
+from ledger.facts import SummaryText, restated, survival
 from ledger.lookup import as_fact, fact_row, floors_in_force, scope_row, span_facts
 from ledger.rows import FactRef, FactRow, SpanRow, SummaryRow
 from ledger.rules.floors import MeasuredFact, floor_of
@@ -73,6 +73,7 @@ class Ruler:
         self._floors = floors_in_force(scope_row(view))
         self._known: dict[bytes, Measured] = {}
         self._rows: dict[bytes, FactRow] = {}
+        self._said: dict[str, str] = {}
         self._text: SummaryText | None = None
         if summary is not None and summary.state == "text":
             row = view.get(SUMMARY_TEXT, name_key(summary.id))
@@ -100,13 +101,21 @@ class Ruler:
         return known
 
     def _measure(self, key: bytes) -> Measured:
-        return self.of(as_fact(self.fact(key)))
+        row = self.fact(key)
+        return self.of(as_fact(row), lambda: self._said_in(row.span))
 
-    def of(self, fact: Fact) -> Measured:
-        """How a fact fares that has no row yet."""
+    def _said_in(self, span: str) -> str:
+        """What the facts of a span say, as a text: what a summary has beyond it, it does not have from there."""
+        said = self._said.get(span)
+        if said is None:
+            said = self._said[span] = "\n".join(self.fact(ref.fact).value for ref in span_facts(self._view, span).refs)
+        return said
+
+    def of(self, fact: Fact, source: Callable[[], str] = str) -> Measured:
+        """How a fact fares, among what its `source` says."""
         if self._text is None:
             return UNKNOWN
-        finding = survival(fact, self._text)
+        finding = restated(fact, survival(fact, self._text), source, self._text)
         quantifier = finding.quantifier == "changed" and finding.outcome in ("changed", "weakened")
         hedge = finding.hedge == "stripped" and finding.outcome in SURVIVING
         return Measured(LETTER_OF[(finding.outcome, quantifier, hedge)], finding.start, finding.end)

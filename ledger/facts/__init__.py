@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ledger.facts.check import CheckResult, FactResult, Passage, check, unsupported
+from ledger.facts.comparison import restated
 from ledger.facts.extract import extract
 from ledger.facts.findings import Finding
 from ledger.facts.grounded import grounded
@@ -26,6 +27,7 @@ __all__ = [
     "check",
     "extract",
     "grounded",
+    "restated",
     "seed_sentences",
     "seed_survives",
     "survival",

@@ -124,7 +124,14 @@ class Match:
             else:
                 self.wrong = self.wrong or (ordered and self._reversed(word))
         listed = bool(words) and words[-1].segment > 0
-        self.wrong = self.wrong or self._mixed() or self._exchanged() or self._other_period() or (listed and self._crossed())
+        self.wrong = (
+            self.wrong
+            or self._other_day()
+            or self._mixed()
+            or self._exchanged()
+            or self._other_period()
+            or (listed and self._crossed())
+        )
         self.acts = (
             not predicate
             or nominal(self.main)
@@ -173,6 +180,14 @@ class Match:
         """`A weekly budget` told as `a monthly budget`."""
         said = {key for word in self.words for key in word.keys if key in PERIODS}
         return bool(said) and other_period(said, self.main.keys)
+
+    def _other_day(self) -> bool:
+        """`Not on Fridays` told as `not on Mondays`: of the days of the week (or places in an order) that it names none
+        is named, but another.
+        """
+        days = {key for word in self.words for key in word.keys if key.startswith("#day") or key in _ORDINALS}
+        told = {key for part in self.parts for key in part.keys if key.startswith("#day") or key in _ORDINALS}
+        return bool(days) and bool(told) and days.isdisjoint(told)
 
     def _crossed(self) -> bool:
         """`blue for invoices, green for offers` told as `green for invoices, blue for offers`: two members mix places."""
@@ -235,6 +250,7 @@ class Match:
         return self.plain * 2 >= plain_total or (plain_total == 1 and self.matched > 2 and not self.wrong)
 
 
+_ORDINALS = frozenset(lx.ENGLISH.stem(word) for word in "second third fourth fifth sixth seventh eighth ninth tenth".split())
 _REMOVED = "-@keep"
 _KEPT_OR_REMOVED = frozenset({"@keep", "-@keep"})
 

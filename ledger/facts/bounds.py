@@ -21,6 +21,9 @@ _COMPARATIVE = frozenset(
 _MOVES = frozenset("fall falls drop drops go goes rise rises sink climb get grow dip run fallen steigen sinken".split())
 """`may not fall below 80`: the verb says no more than the bound, so the negation is the bound's."""
 
+_LASTS = frozenset("wait waits last lasts take takes stay stays live lives warten dauern attendre durer esperar durar".split())
+"""`do not wait longer than 5 minutes`: here too, and the verb says what is bounded."""
+
 _RESTRICTIVE = frozenset("with of having containing than con de com di avec mit met med z с".split())
 
 
@@ -38,7 +41,7 @@ def turn_bounds(folded: str, tokens: list[Token], numbers: list[Number]) -> None
         if (
             before is None
             or before.word in _RESTRICTIVE
-            or not (first in _COMPARATIVE or before.tags & (lx.AUX | lx.NEG) or before.word in _MOVES)
+            or not (first in _COMPARATIVE or before.tags & (lx.AUX | lx.NEG) or before.word in _MOVES | _LASTS)
         ):
             continue
         for earlier in reversed(tokens[max(0, index - 9) : index]):

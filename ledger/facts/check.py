@@ -11,20 +11,23 @@ import msgspec
 
 from ledger.facts.blocks import blocks, sentences
 from ledger.facts.comparison import compared
-from ledger.facts.detection import detect
+from ledger.facts.detection import detect, detect_beside
+from ledger.facts.entry_facts import is_entry
 from ledger.facts.extract import extract
 from ledger.facts.findings import Finding
-from ledger.facts.fold import SPACE, fold
+from ledger.facts.fold import SPACE, fold, normalise
 from ledger.facts.lexicon import UNREAD
 from ledger.facts.model import RULES_VERSION
 from ledger.facts.summary import SummaryText
 from ledger.facts.survival import survival
 from ledger.facts.unread import is_unread
+from ledger.facts.unrecognised import holds_words, unrecognised
 from ledger.rules.floors import at_least, floor_of
 from schemas.facts import SURVIVING, Fact, FactClass, FactKind, Survival
 from schemas.records import Role
 
 Verdict = Literal["evict_ok", "below_floor", "unknown"]
+Reason = Literal["language_not_read", "no_fact_recognised"]
 _SCOPE = "check"
 _HALF = re.compile("[\ud800-\udfff]", re.ASCII)
 
@@ -65,17 +68,23 @@ class CheckResult(msgspec.Struct, frozen=True):
     facts: tuple[FactResult, ...]
     unsupported: tuple[Passage, ...]
     rules_version: str
+    reason: Reason | msgspec.UnsetType = msgspec.UNSET
+    """Why the verdict is `unknown`, where it is."""
 
 
 def check(source: str, summary: str, role: Role, *, id: str | None = None, quoted: bool = False) -> CheckResult:  # noqa: A002  the JSON field
     """Measure every fact of `source` in `summary` and compare with the floors (F1, F2). Deterministic, never raises.
 
-    `unknown` is answered where a sentence of the source is in a language without a table and nothing of what could be read was
-    lost. `quoted` adds the words of the summary to each fact. Halves of surrogate pairs are read as U+FFFD, as in transcripts.
+    `unknown` is answered where nothing of what could be read was lost, but a sentence of the source is in a language without a
+    table, or no fact is recognised in it, and the summary does not hold its words. An entry (`ledger.facts.entries`) that is
+    lost is below the floor whoever told it.
+
+    `quoted` adds the words of the summary to each fact. Halves of surrogate pairs are read as U+FFFD, as in transcripts.
     """
     source, summary = _HALF.sub("\ufffd", source), _HALF.sub("\ufffd", summary)
-    facts = extract(source, role, scope_key=_SCOPE).facts
-    prepared = SummaryText(summary)
+    said_in = detect_beside(fold(source), detect(fold(summary), original=summary), source)
+    facts = extract(source, role, scope_key=_SCOPE, by_hand=True, language=said_in).facts
+    prepared = SummaryText(summary, detect_beside(fold(summary), said_in, summary))
     findings = _compared(source, facts, [survival(fact, prepared) for fact in facts], prepared)
     fidelity = _fidelity(facts, findings)
     said = summary if quoted else ""
@@ -86,15 +95,22 @@ def check(source: str, summary: str, role: Role, *, id: str | None = None, quote
     verdict: Verdict = "evict_ok"
     read = [at for at, fact in enumerate(facts) if not is_unread(fact)]
     held = _fidelity([facts[at] for at in read], [findings[at] for at in read])
-    if polarity == "inverted" or quantifier == "changed" or not _floors_hold(held, role):
+    entered = all(finding.outcome in SURVIVING for fact, finding in zip(facts, findings, strict=True) if is_entry(fact))
+    reason: Reason | msgspec.UnsetType = msgspec.UNSET
+    if polarity == "inverted" or quantifier == "changed" or not entered or not _floors_hold(held, role):
         verdict = "below_floor"
-    elif len(read) < len(facts) or (not facts and source.strip(SPACE) and detect(fold(source), original=source) is UNREAD):
-        verdict = "unknown"
-    return CheckResult(id, verdict, polarity, quantifier, hedge, rows, tuple(unsupported(source, summary)), RULES_VERSION)  # type: ignore[arg-type]
+    elif len(read) < len(facts) or (not facts and source.strip(SPACE) and said_in is UNREAD):
+        verdict, reason = "unknown", "language_not_read"
+    elif not all(holds_words(prepared, source[start:end]) for start, end in unrecognised(source, facts, role)):
+        verdict, reason = "unknown", "no_fact_recognised"
+    unsaid = tuple(unsupported(source, summary))
+    return CheckResult(id, verdict, polarity, quantifier, hedge, rows, unsaid, RULES_VERSION, reason)  # type: ignore[arg-type]
 
 
 def _compared(source: str, facts: Sequence[Fact], findings: list[Finding], summary: SummaryText) -> list[Finding]:
-    """Each finding with the whole sentence of its fact compared, conditions and all."""
+    """Each finding with the whole sentence of its fact compared; as it is, where the summary is the source."""
+    if summary.normal == normalise(source):
+        return findings
     spans = [span for block in blocks(source) for span in sentences(source, block.start, block.end)]
     found, whole = [], fold(source)
     for fact, finding in zip(facts, findings, strict=True):

@@ -8,6 +8,7 @@ from ledger.facts import lexicon as lx
 from ledger.facts.analysis import Sentence
 from ledger.facts.builder import Builder
 from ledger.facts.clauses import Clause
+from ledger.facts.known import INTERJECTIONS
 from ledger.facts.tokens import Token
 from ledger.facts.toolout import LONG_CHARS, SMALL_CHARS, faulty, momentary
 from schemas.facts import FactClass, FactKind
@@ -46,6 +47,8 @@ def class_of(clause: Clause, sentence: Sentence, builder: Builder, asked: bool) 
             return "prohibition", ""
         return None, ""
     told = words >= 2 or (words == 1 and role == "user" and not _decides(clause))  # `we ruled out SQLite`
+    if role == "user" and told and _decided_before(clause, sentence):
+        return "decision", "decided"
     if role in {"user", "assistant"} and told and flags & (lx.DECIDED | lx.REJECTED) and not clause.hedge:
         return "decision", "rejected" if flags & lx.REJECTED else "decided"
     if flags & lx.PROMISE and words >= 2 and role != "tool" and not asked:
@@ -174,6 +177,15 @@ def _says_something(clause: Clause, sentence: Sentence, content: int, reported: 
     """A fragment (`the current behavior`) is no statement: it needs a predicate, a name, a value or some length."""
     if clause.tokens[0].tags & lx.SUB and content < 4:
         return False
+    opening = clause.tokens[0]
+    if (
+        reported
+        and opening.tags & lx.PRON
+        and clause.flags & lx.VERB
+        and not opening.tags & lx.SUB
+        and clause.content[0].tags & lx.VERB
+    ):
+        return True  # `I prefer tea to coffee`
     if content >= 4 or clause.flags & _SAYS or (clause.tokens[0].tags & lx.VERB and content >= 3) or clause.lead:
         return True
     return sentence.language.code != "en" or (reported and any(token.name or token.kind != "w" for token in clause.content))
@@ -188,14 +200,37 @@ def _imperative(clause: Clause, sentence: Sentence) -> bool:
         return True
     language = sentence.language
     if language.code == "en":
-        opening = [t for t in clause.tokens if not t.tags & (lx.CONJ | lx.ONLY | lx.ADVERB)][:2]
+        opening = [t for t in clause.tokens if not t.tags & (lx.CONJ | lx.ONLY | lx.ADVERB)][:4]
+        opening = opening[_answered(opening) :][:2]
         return bool(opening and (opening[0].tags & lx.VERB or _bare_verb(opening)))
     return not clause.flags & (lx.AUX | lx.SUB)
+
+
+def _answered(opening: list[Token]) -> int:
+    """How many tokens of `Nope, ...` stand before what is ordered."""
+    if not opening or opening[0].word not in INTERJECTIONS or opening[0].tags:
+        return 0
+    return 2 if len(opening) > 1 and opening[1].kind == "p" else 1
 
 
 def _decides(clause: Clause) -> bool:
     """`We decided`: the word for it is all there is."""
     return any(token.tags & (lx.DECIDED | lx.REJECTED) for token in clause.content)
+
+
+def _decided_before(clause: Clause, sentence: Sentence) -> bool:
+    """`Vi beslutade att ...`: the clause before says that it was decided, and this one what."""
+    if not clause.tokens[0].tags & lx.SUB or clause.tokens[0].word in _SUBORDINATES or clause.tokens[0].tags & lx.REASON:
+        return False
+    at = sentence.clauses.index(clause)
+    said = sentence.clauses[at - 1] if at else None
+    return (
+        said is not None
+        and not said.hedge
+        and said.sign > 0
+        and bool(said.flags & lx.DECIDED)
+        and all(token.tags & lx.DECIDED for token in said.content)
+    )
 
 
 def _bare_act(clause: Clause, sentence: Sentence) -> bool:

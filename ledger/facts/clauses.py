@@ -33,6 +33,7 @@ class Clause:
         "end",
         "excepted",
         "flags",
+        "fronted",
         "hedge",
         "label",
         "lead",
@@ -44,10 +45,16 @@ class Clause:
         "topic",
     )
 
-    def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.start = tokens[0].start
+    def __init__(self, tokens: list[Token], fronted: list[Token] | None = None) -> None:
+        """`fronted`: what stands before it and belongs to it (`On Fridays, do not push`); it is read at its end."""
+        self.start = fronted[0].start if fronted else tokens[0].start
         self.end = tokens[-1].end
+        self.fronted = bool(fronted)
+        if fronted:
+            for token in fronted:
+                token.segment = tokens[-1].segment
+            tokens = [*tokens, *fronted]
+        self.tokens = tokens
         flags = 0
         content = []
         for token in tokens:
@@ -77,8 +84,12 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
     clauses: list[Clause] = []
     label: list[Token] = []
     topic: list[Token] = []
+    fronted: list[Token] | None = None
     for at, part in enumerate(parts):
-        clause = Clause(part)
+        if fronted is None and not at and len(parts) > 1 and _circumstance(part, parts[1], folded):
+            fronted = part
+            continue
+        clause, fronted = Clause(part, fronted), None
         if at + 1 < len(parts) and folded.find(":", part[-1].end, parts[at + 1][0].start) >= 0 and _is_label(clause):
             label = [
                 t for t in part if t.tags & (lx.NEG | lx.ONLY | lx.HEDGE) or any(key.lstrip("-") in lx.POLAR for key in t.keys)
@@ -97,6 +108,42 @@ def _labelled(parts: list[list[Token]], folded: str) -> list[Clause]:
             clause.content = [*(t for t in label if t.keys), *clause.content]
         clauses.append(clause)
     return clauses
+
+
+FRONTED_WORDS_MAX = 4
+"""Content words that a circumstance at the head of a sentence may have."""
+
+_PREDICATE = (
+    lx.NEG | lx.EXC | lx.EXCEPT | lx.UNTIL | lx.ONLY | lx.ALL | lx.SOME | lx.MOST | lx.HEDGE | lx.MUST | lx.MAY | lx.AUX
+    | lx.PRON | lx.SUB | lx.REASON | lx.OR | lx.QUESTION | lx.DECIDED | lx.REJECTED | lx.PROMISE | lx.PLEASE | lx.SOFT
+    | lx.INSTEAD
+)  # fmt: skip
+
+
+def _circumstance(part: list[Token], following: list[Token], folded: str) -> bool:
+    """`On Fridays, ...`, `In staging, ...`: a day or a place, begun by a preposition and ended by a comma, of what follows."""
+    first, days = part[0], any(token.keys[:1] in _DAYS for token in part)
+    if first.kind != "w" or not (first.tags & (lx.STOP | _TIMES) or days) or (first.word in _ARTICLES and not days):
+        return False
+    if first.tags & lx.VERB or following[0].tags & lx.CONJ:
+        return False
+    if any(token.tags & ~_TIMES & _PREDICATE for token in part) or folded[part[-1].end : following[0].start].strip() != ",":
+        return False
+    if any(token.tags & _TIMES for token in part) and not (days or any(token.kind in "dn" for token in part)):
+        return False
+    return 0 < sum(bool(token.keys) for token in part) <= FRONTED_WORDS_MAX
+
+
+_ARTICLES = frozenset(
+    """the a an le la les un une der die das ein eine el los las una il lo gli uno um uma de het een den det en ett
+    my our your their its his her""".split()
+)
+"""These begin what something is said of, unless it is a day (`le vendredi`)."""
+
+_TIMES = lx.UNTIL | lx.SUB
+"""`before` and `until` begin a circumstance where a time stands behind them."""
+
+_DAYS = {(f"#day{number}",) for number in range(8)}
 
 
 def _pending(before: Token, token: Token) -> bool:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from ledger.facts.conditions import other_number, range_told_as_two
 from ledger.facts.contrasts import Contrasts, contrast, contrasts_of, narrowed
+from ledger.facts.entries import MARK
 from ledger.facts.findings import Finding
 from ledger.facts.fold import WORD, fold
+from ledger.facts.listing import shortened
+from ledger.facts.narrowing import narrowed_to
+from ledger.facts.reading import additions_of, spoken, vocabulary
+from ledger.facts.retraction import taken_back
+from ledger.facts.runs import narrowed_run, shortened_run
 from ledger.facts.summary import SummaryText
+from ledger.facts.told import Told
 from schemas.facts import SURVIVING, Fact
 
 SENTENCE_CHARS_MAX = 600
@@ -37,6 +48,8 @@ def compared(fact: Fact, finding: Finding, source: str, summary: SummaryText, wh
         return Finding("changed", start, end)
     if summary.may_strike and _struck(summary.text, finding.start, finding.end, source):
         return Finding("changed", start, end)
+    if fact.context.startswith(MARK):  # it has no sentence whose words could be compared
+        return Finding("changed", start, end) if whole and _taken_back(fact, summary, max(0, at), whole) else finding
     if fact.cls == "prohibition" and _waived(known, told, summary.folded[start:end]):
         return Finding("inverted", start, end, polarity="inverted")
     if fact.cls == "numeric" and _superseded(
@@ -49,7 +62,87 @@ def compared(fact: Fact, finding: Finding, source: str, summary: SummaryText, wh
     said = contrast(source, text, summary.language, qualified=fact.cls in _ABOUT, dropped=ban)
     if said == "inverted":
         return Finding("inverted", start, end, polarity="inverted")
-    return Finding("changed", start, end) if said else finding
+    if said:
+        return Finding("changed", start, end)
+    if not whole:
+        return finding
+    if fact.cls in _TOLD and _asked(text, source):
+        return Finding("changed", start, end)
+    if fact.cls != "identifier" and _taken_back(fact, summary, max(0, at), whole):
+        return Finding("changed", start, end)
+    return _less(fact, finding, told, summary, (start, end), whole)
+
+
+def restated(fact: Fact, finding: Finding, source: Callable[[], str], summary: SummaryText) -> Finding:
+    """The same for a fact of which only its own words are at hand; `source` gives those of the facts beside it."""
+    if finding.outcome not in SURVIVING or fact.cls not in _STATEMENTS:
+        return finding
+    return compared(fact, finding, fact.value, summary, source())
+
+
+_STATEMENTS = frozenset({"prohibition", "instruction"})
+"""Facts whose value is a sentence that lays down what is to be. (A question and a statement have one value.)"""
+
+
+def _asked(summary: str, source: str) -> bool:
+    """What the source tells, the summary asks."""
+    return summary.rstrip(_QUOTES).endswith(_MARKS) and not source.rstrip(_QUOTES).endswith(_MARKS)
+
+
+_QUOTES = " \"')]*_\u201d\u300d"
+_MARKS = ("?", "\uff1f", "\u061f")
+_TOLD = frozenset({"numeric", "narrative", "decision"})
+"""What is told; orders and bans are compared with what is asked for by themselves."""
+
+
+def _taken_back(fact: Fact, summary: SummaryText, at: int, whole: str) -> bool:
+    start, end = summary.sentence_spans[at]
+    following = summary.sentence_spans[at + 1] if at + 1 < len(summary.sentence_spans) else (end, end)
+    behind = summary.folded[slice(*following)]
+    told = summary.folded[start:end]
+    return taken_back(told, behind, whole, spoken(told, behind, summary.language), ban=fact.cls == "prohibition")
+
+
+def _less(fact: Fact, finding: Finding, source: str, summary: SummaryText, span: tuple[int, int], whole: str) -> Finding:
+    """The finding, or `weakened` or `changed` where the sentence says less than the source did: in a case, of some, if."""
+    start, end = span
+    language = spoken(source, summary.folded[start:end], summary.language)
+    ban, universal = fact.cls == "prohibition", fact.quantifier in {"all", "only"}
+    if language.no_spaces:
+        text = summary.folded[start:end]
+        if shortened_run(source, text, additions_of(language)):
+            return Finding("changed", start, end)
+        if fact.cls in _RULES and narrowed_run(source, text, whole, language):
+            return replace(finding, outcome="weakened", start=start, end=end, quantifier="changed")
+        return finding
+    everything = vocabulary(summary.folded, language.code)
+    told = Told(source, summary.folded[start:end], (vocabulary(whole, language.code), everything), language)
+    if other_number(told.source, told.summary, language):
+        return Finding("changed", start, end, quantifier="changed")
+    if range_told_as_two(told.source, told.summary, language):
+        return Finding("changed", start, end)
+    if shortened(told.source, told.summary, everything, told.own, language):
+        return Finding("changed", start, end)
+    first, last = _between_semicolons(finding, summary.folded, span)
+    if (first, last) != span:
+        told = Told(source, summary.folded[first:last], (vocabulary(whole, language.code), everything), language)
+    if fact.cls != "identifier" and narrowed_to(told, ban=ban, universal=universal, rule=fact.cls in _RULES):
+        other = universal or (ban and not told.reworded)
+        return replace(finding, outcome="weakened", start=start, end=end, quantifier="changed" if other else "n/a")
+    return finding
+
+
+def _between_semicolons(finding: Finding, folded: str, span: tuple[int, int]) -> tuple[int, int]:
+    """The part of a sentence that speaks of the fact: what stands beyond a semicolon confines something else."""
+    if finding.start is None or finding.end is None:
+        return span
+    start, end = span
+    behind = folded.find(";", min(finding.end, end), end)
+    return folded.rfind(";", start, finding.start) + 1 or start, behind if behind >= 0 else end
+
+
+_RULES = frozenset({"prohibition", "instruction", "decision", "commitment"})
+"""What lays down what is to be."""
 
 
 def _waived(known: Contrasts, source: str, summary: str) -> bool:

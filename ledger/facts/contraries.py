@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from ledger.facts import lexicon as lx
 from ledger.facts.alignment import LIGHT_KEYS, Match, act_of, within_bound
+from ledger.facts.findings import is_date
 from ledger.facts.summary import LONG_SUMMARY_PARTS, Part
 from schemas.facts import Fact
 
@@ -178,6 +180,53 @@ def exception_dropped(fact: Fact, marks: list[str], match: Match) -> bool:
         return False
     limits = lx.NEG | lx.EXC | lx.UNTIL
     return main.sign > 0 and not any(part.flags & limits or part.quantifier == "only" for part in match.parts)
+
+
+def asked_first(fact: Fact, marks: list[str], match: Match) -> Order:
+    """`Never delete it without asking Olga` told as `ask Olga before deleting it`; or turned: `ask Olga after deleting
+    it`, `no need to ask before`.
+    """
+    main = match.main
+    if fact.cls != "prohibition" or not {"%exc", "%not"} <= set(marks) or main.question or main.label:
+        return ""
+    keys = frozenset(key for part in match.parts for key in part.keys)
+    ordered = any(part.flags & (lx.MUST | lx.VERB) for part in match.parts) or not keys.isdisjoint(_DEMANDS)
+    if not ordered or any(part.flags & (lx.MAY | lx.PERMIT) for part in match.parts):
+        return ""
+    if any(keys.isdisjoint(word.keys) and "@first" not in word.keys for word in match.words if word.weight):
+        return ""
+    if any(part.negated for part in match.parts):
+        return "waived" if not keys.isdisjoint(_DEMANDS) and main.flags & lx.UNTIL else ""
+    if any(f"<{key}" in keys for key in match.predicate):
+        return "before"
+    return "after" if any(f"-<{key}" in keys for key in match.predicate) else ""
+
+
+Order = Literal["", "before", "after", "waived"]
+
+
+def due_then(fact: Fact, marks: list[str], match: Match) -> bool:
+    """`All comments must arrive by 7 July` told as `deadline for comments: 7 July`: all but the verb stands there."""
+    main, parts = match.main, match.parts
+    if fact.polarity == "negated" or fact.cls not in {"instruction", "commitment"} or "%if" in {mark[:3] for mark in marks}:
+        return False
+    keys = frozenset(key for part in parts for key in part.keys)
+    if keys.isdisjoint(_DUE) or main.question or any(part.sign < 0 or part.hedge for part in parts):
+        return False
+    told = [word for word in match.words if word.weight]
+    missing = [word for word in told if keys.isdisjoint(word.keys) and len(word.keys[0]) > PARTICLE_CHARS_MAX]
+    dated = [word for word in told if is_date(word.text[1:])]
+    if not dated or any(word in missing for word in dated) or len(missing) > 1 or len(told) - len(missing) < 2:
+        return False
+    return all(not word.hard and _STARTED.isdisjoint(word.keys) for word in missing)
+
+
+PARTICLE_CHARS_MAX = 2
+"""A word so short is a part of the verb that stands apart from it (`gib ... ab`)."""
+
+_DUE = frozenset({"@deadline", "@expire", "due"})
+_STARTED = frozenset({"@start", "@open", "open", "begin", "@begin"})
+"""What begins on a day is not due then."""
 
 
 def demanded(parts: list[Part]) -> bool:

@@ -18,6 +18,8 @@ from ledger.facts import lexicon as lx
 from ledger.facts.differences import Change, changes
 from ledger.facts.fold import DIGITS, WORD, fold
 from ledger.facts.lexicon import Language
+from ledger.facts.listing import members
+from ledger.facts.reading import items
 from ledger.facts.units import may_be_unit
 
 WORDS_MAX = 48
@@ -105,7 +107,7 @@ def contrast(source: str, summary: str, language: Language, *, qualified: bool =
     known = contrasts_of(language)
     if not 2 <= len(one.words) <= WORDS_MAX or len(other.words) > WORDS_MAX or _holds(other.stems, one.stems):
         return ""
-    if _transposed(one, other, language) or _sequence(one, other, known, language):
+    if _transposed(one, other, language, source) or _sequence(one, other, known, language):
         return "changed"
     differ = changes(one.stems, other.stems)
     shared = len(one.stems) - sum(change.end - change.start for change in differ)
@@ -135,7 +137,7 @@ def _negates(words: list[str], language: Language) -> bool:
     return any(language.tags.single.get(word, 0) & lx.NEG or word.endswith("n't") for word in words)
 
 
-def _transposed(one: Said, other: Said, language: Language) -> bool:
+def _transposed(one: Said, other: Said, language: Language, source: str) -> bool:
     """Two words changed places and all others stand: `use A instead of B`, `from A to B`. Members of one list may change."""
     size = len(one.stems)
     for shift in range(len(other.stems) - size + 1):
@@ -150,8 +152,15 @@ def _transposed(one: Said, other: Said, language: Language) -> bool:
         a, b = differ
         crossed = one.stems[a] == other.stems[shift + b] and one.stems[b] == other.stems[shift + a]
         if crossed and all(not language.tags.single.get(one.words[at], 0) & _FUNCTION for at in differ):
-            return any(not language.tags.single.get(word, 0) & (lx.CONJ | lx.OR) for word in one.words[a + 1 : b])
+            between = any(not language.tags.single.get(word, 0) & (lx.CONJ | lx.OR) for word in one.words[a + 1 : b])
+            return between and not _listed(source, (one.words[a], one.words[b]), language)
     return False
+
+
+def _listed(source: str, words: tuple[str, str], language: Language) -> bool:
+    """Are both words members of the list in the sentence?"""
+    told = [{item.word for item in member} for member in members(items(fold(source), language), language)]
+    return all(any(word in member for member in told) for word in words)
 
 
 def _sequence(one: Said, other: Said, known: Contrasts, language: Language) -> bool:

@@ -146,6 +146,18 @@ def detect(folded: str, fallback: Language = ENGLISH, original: str = "") -> Lan
     return _latin(sample, fallback, original)
 
 
+def detect_beside(folded: str, other: Language, original: str = "") -> Language:
+    """The language of a text that is compared with one in `other`: that one, where its own words leave it open."""
+    found = detect(folded, original=original)
+    if found is other or other is UNREAD or other.script != "latin" or (found is not UNREAD and found.script != "latin"):
+        return found
+    sample = folded[:_SAMPLE_CHARS]
+    if _script(sample):
+        return found
+    votes = _BY_SCRIPT["latin"].votes(dict.fromkeys(_WORDS.findall(sample)), original)
+    return other if votes.get(other.code, 0) >= max(votes.values(), default=0) else found
+
+
 def _script(sample: str) -> str:
     """The script of the text other than Latin, empty where Latin letters prevail."""
     latin = -1

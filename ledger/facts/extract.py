@@ -15,13 +15,14 @@ from ledger.facts.blocks import RUN_CHARS_MAX, Block, blocks, sentences
 from ledger.facts.builder import Builder
 from ledger.facts.bulk import add_code
 from ledger.facts.detection import FOREIGN, detect
+from ledger.facts.entry_facts import add_entries
 from ledger.facts.fold import fold
 from ledger.facts.lexicon import ENGLISH, UNREAD, Language
 from ledger.facts.model import EXTRACTOR
 from ledger.facts.statements import add_statements, look
 from ledger.facts.tables import table_rows
 from ledger.facts.tokens import Token
-from ledger.facts.toolout import CALL, SMALL_CHARS, faulty, tells, worth_reading, written_file
+from ledger.facts.toolout import CALL, LONG_CHARS, SMALL_CHARS, faulty, tells, worth_reading, written_file
 from ledger.facts.unread import add_unread
 from ledger.facts.values import add_values
 from schemas.facts import Manifest
@@ -61,12 +62,22 @@ def _blank_wrappers(text: str) -> str:
     return "".join(parts) + text[at:] if parts else text
 
 
-def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = ("", "")) -> Manifest:
+def extract(
+    text: str,
+    role: Role,
+    *,
+    scope_key: str,
+    valid: tuple[str, str] = ("", ""),
+    by_hand: bool = False,
+    language: Language | None = None,
+) -> Manifest:
     """The manifest of a text as spoken by `role`. Deterministic, linear in the text, never raises.
 
     `scope_key` keys the fact ids; `valid` bounds the validity of every fact. Facts stand in the order of their offsets;
     `passed_over` counts what the salience rule left out. What a runtime injects (role `system`: hooks, reminders, skills) is
-    put there again when it is needed, and was said by nobody, so it holds no facts.
+    put there again when it is needed, and was said by nobody, so it holds no facts. Entries (`ledger.facts.entries`) are read
+    in a short text, where they are what it says; in one given `by_hand` whatever its length. `language` is that of the text,
+    where it is known.
     """
     if role == "system":
         return Manifest(extractor=EXTRACTOR)
@@ -78,7 +89,7 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
     text = _blank_wrappers(text)
     text, passed_over = worth_reading(text, role)
     folded = fold(text)
-    language = detect(folded, original=text)
+    language = language or detect(folded, original=text)
     builder = Builder(text, folded, role, scope_key, valid)
     window, skipped = salience.readable(text, role)
     passed_over += skipped
@@ -88,6 +99,8 @@ def extract(text: str, role: Role, *, scope_key: str, valid: tuple[str, str] = (
             piece_blocks = [Block(b.kind, b.start + start, b.end + start) for b in piece_blocks]
         passed_over += sum(b.end - b.start > RUN_CHARS_MAX for b in piece_blocks)
         _read_blocks(builder, piece_blocks, language)
+    if by_hand or len(text) <= (LONG_CHARS if role == "user" else SMALL_CHARS):
+        add_entries(builder, language)
     facts, dropped = salience.keep(tuple(builder.found.values()), builder)
     return Manifest(extractor=EXTRACTOR, facts=facts, passed_over=passed_over + dropped)
 

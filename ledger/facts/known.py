@@ -25,6 +25,12 @@ ORDERS = 4
 
 EVERY_LOOK = STARTS | SETTLES | ORDERS
 
+ALLOWED = frozenset(
+    """allowed permitted erlaubt gestattet zulassig autorise permis permitido permitida autorizado consentito permesso ammesso
+    toegestaan tillatet tillaten dozwolone wolno izinli""".split()
+)
+"""Of what is denied to be so, the act is what is banned (`it is not allowed to scan`)."""
+
 INTERJECTIONS = frozenset("no nope nah nein non nee nej nao nie net hayir".split())
 CEASES = frozenset("stop stops stopped stopping quit cease ceases ceased".split())
 """With a verbal noun they negate (`stop copying them`); with a noun they end something (`stop the job`)."""

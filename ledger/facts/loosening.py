@@ -70,6 +70,7 @@ def optional(marks: list[str], match: Match) -> bool:
     if (
         "%imp" not in marks
         or ("%ban" in marks and within_bound(match))
+        or _capped(match)
         or {"%exc", "%may"} & set(marks)
         or any(p.negated or p.quantifier == "only" for p in parts)
     ):
@@ -77,6 +78,11 @@ def optional(marks: list[str], match: Match) -> bool:
     if any(p.flags & lx.MUST for p in parts):
         return False
     return all(p.flags & lx.MAY for p in parts) or bool(main.flags & lx.PERMIT)
+
+
+def _capped(match: Match) -> bool:
+    """`Use at most 3 workers` told as `at most 3 workers may be used`: what is ordered is the bound, and it is kept."""
+    return any(word.text[1:2] == "<" and word.text in match.main.keys for word in match.words)
 
 
 def loosened(fact: Fact, marks: list[str], match: Match, story: bool) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from ledger.facts import lexicon as lx
 from ledger.facts.analysis import Sentence
 from ledger.facts.clauses import Clause
+from ledger.facts.known import ALLOWED
 from ledger.facts.model import encode
 from ledger.facts.roles import roles
+from ledger.facts.tokens import Token
 from schemas.facts import FactClass
 from schemas.records import Role
 
@@ -92,14 +94,18 @@ def _role_marks(clause: Clause, told: list[str]) -> list[str]:
 
 
 _CONDITIONED = frozenset({"instruction", "prohibition", "decision"})
-_IF = frozenset("if when whenever once provided wenn falls sobald si quando se als jesli gdy".split())
+CONDITIONS = frozenset("if when whenever once provided wenn falls sobald si quando se als jesli gdy".split())
 CONDITION_WORDS_MAX = 6
 
 
 def _condition_of(number: int, clauses: list[Clause]) -> list[str]:
     """`%if=`: the words on which what the clause says depends (`if the courier is late, call`), from the clause beside it."""
     for beside in (number - 1, number + 1):
-        if not 0 <= beside < len(clauses) or clauses[beside].tokens[0].word not in _IF or len(clauses[beside].tokens) < 2:
+        if (
+            not 0 <= beside < len(clauses)
+            or clauses[beside].tokens[0].word not in CONDITIONS
+            or len(clauses[beside].tokens) < 2
+        ):
             continue
         if beside > number or number == 1 or not clauses[number].tokens[0].tags & lx.CONJ:
             return ["%if=" + encode(token).lstrip("^") for token in clauses[beside].content[:CONDITION_WORDS_MAX]]
@@ -122,6 +128,10 @@ _CHANGING = frozenset({"longer", "yet", "still", "now", "anymore", "currently", 
 """Words by which a report says that a state changes: what it says holds for its moment only."""
 
 
+def _lets(token: Token) -> bool:
+    return bool(token.tags & lx.PERMIT) or token.word in ALLOWED
+
+
 def _ban_marks(clause: Clause) -> list[str]:
     """`%ban`; `%it` where only a pronoun says what is negated; `%verb=` the word that the negation speaks of."""
     marks = ["%ban"]
@@ -133,7 +143,9 @@ def _ban_marks(clause: Clause) -> list[str]:
             token for token in clause.tokens[at + 1 :] if token.kind == "w" and token.keys and "<" not in token.keys[0][:2]
         ]
         before = [token for token in clause.tokens[:at] if token.kind == "w" and token.keys]
-        verb = after[0] if after else before[-1] if before else None
+        lets = bool(after) and _lets(after[0])  # `not allowed to scan it`, `scanning it is not allowed`
+        after = [token for token in after if not _lets(token)] if lets else after
+        verb = after[0] if after else before[0 if lets else -1] if before else None
         if verb is not None:
             marks.append("%verb=" + encode(verb).lstrip("^"))
     return marks

@@ -9,7 +9,8 @@
   have changed since, `%soft` what allows exceptions by its own words (`usually`, `if possible`), `%may` what gives leave,
   `%maybe` what only may be, `%ask` a question, `%,` the next member of a list, `%ban` a negated statement, `%it` one about a
   pronoun, `%verb=key` the word that is negated, `%act=key` the verb of an order, `%if=key` a word of the condition,
-  `%r=` the roles of words by their number (see `ledger.facts.roles`)
+  `%r=` the roles of words by their number (see `ledger.facts.roles`), `%entry` a value under its names, `%yes` or `%no` one
+  that is ticked or not (see `ledger.facts.entries`)
 - `%<` and `%>` say that a date bounds from above (`by`, `until`) or from below (`after`, `from`)
 - `<key` and `-<key` stand for *before key* and *after key*
 - a space within a key is written U+00A0, a slash U+2215
@@ -26,10 +27,10 @@ from ledger.facts.analysis import Sentence
 from ledger.facts.clauses import Clause
 from ledger.facts.tokens import Token
 
-RULES_VERSION = "r3"
+RULES_VERSION = "r4"
 """Version of the facts' survival and of every rule over them; part of each decision."""
 
-EXTRACTOR = "x2"
+EXTRACTOR = "x3"
 """Version of the extractor, written into each manifest."""
 
 CONTEXT_WORDS_MAX = 40
@@ -114,7 +115,9 @@ def side_of(sentence: Sentence, at: int) -> str:
             break
         early = token.word in language.before or token.word in language.by
         if early or token.word in language.after or token.word in language.since:
-            negated = token.word not in language.by and _negated_before(sentence, index)
+            negated = token.word not in language.by and (
+                _negated_before(sentence, index) or _negated_behind(sentence, index, at)
+            )
             return "<" if early != negated else ">"
         if token.keys and not token.tags & (1 << 21):
             break
@@ -142,6 +145,18 @@ def _negated_before(sentence: Sentence, at: int) -> bool:
         if token.kind == "p":
             return False
         if (token.tags | sentence.language.tags.single.get(token.word, 0)) & (1 << 0):
+            return True
+    return False
+
+
+def _negated_behind(sentence: Sentence, first: int, at: int) -> bool:
+    """`Before 9 am, do not send`: a negation in what follows a date that stands at the head of its sentence."""
+    if first or at + 1 >= len(sentence.tokens) or sentence.tokens[at + 1].word != ",":
+        return False
+    for token in sentence.tokens[at + 2 : at + 8]:
+        if token.kind == "p":
+            return False
+        if token.tags & (1 << 0):
             return True
     return False
 

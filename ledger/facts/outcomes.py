@@ -7,10 +7,12 @@ from typing import Literal
 from ledger.facts import lexicon as lx
 from ledger.facts.alignment import LONG_WORDS, Match
 from ledger.facts.contraries import (
+    asked_first,
     confined,
     consent_waived,
     decided_otherwise,
     demanded,
+    due_then,
     exception_dropped,
     opened,
     permitted,
@@ -48,6 +50,12 @@ def outcome(fact: Fact, marks: list[str], match: Match) -> Finding:
 
 def _taken_back(fact: Fact, marks: list[str], match: Match, story: bool) -> Finding | None:
     start, end = match.start, match.end
+    order = asked_first(fact, marks, match)
+    if order == "waived":
+        return Finding("inverted", start, end, polarity="inverted")
+    if order:
+        kept = order == "before"
+        return Finding("equivalent" if kept else "changed", match.main.start, end, "kept" if kept else "n/a", "kept")
     if exception_dropped(fact, marks, match) or permitted(fact, marks, match) or revoked(marks, match):
         return Finding("inverted", start, end, polarity="inverted")
     if not story and (opened(fact, marks, match) or unbounded(match) or consent_waived(marks, match)):
@@ -56,6 +64,8 @@ def _taken_back(fact: Fact, marks: list[str], match: Match, story: bool) -> Find
         return Finding("inverted", start, end, polarity="inverted")
     if not story and widened(fact, marks, match):
         return Finding("changed", start, end, quantifier="changed")
+    if due_then(fact, marks, match):
+        return Finding("equivalent", match.start, end)
     if confined(fact, match):
         return Finding("equivalent", match.main.start, end, "kept" if fact.cls == "prohibition" else "n/a", "kept")
     return None

@@ -13,6 +13,7 @@ PERIODS: dict[str, tuple[int, str]] = {
     "@daily": (86400, "s"),
     "@weekly": (604800, "s"),
     "@monthly": (1, "month"),
+    "@quarterly": (3, "month"),
     "@yearly": (12, "month"),
 }
 """Concepts of the adverbs, with the period in the base unit that rates are given in."""

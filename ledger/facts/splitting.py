@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ledger.facts import lexicon as lx
+from ledger.facts.known import ALLOWED
 from ledger.facts.lexicon import Language
 from ledger.facts.tokens import Token
 
@@ -20,7 +21,7 @@ def split(tokens: list[Token], language: Language) -> list[list[Token]]:
     """The tokens of each clause; punctuation marks are left out, and each token learns in which member of a list it stands."""
     parts: list[list[Token]] = []
     part: list[Token] = []
-    negated = content = False
+    negated = content = apart = False
     inside = -1
     segment = 0
     for at, token in enumerate(tokens):
@@ -34,6 +35,10 @@ def split(tokens: list[Token], language: Language) -> list[list[Token]]:
                 inside = _values_only(tokens, at)
             if at <= inside:
                 continue
+            if token.word == ",":
+                closes, apart = apart, _stressed(tokens, at)
+                if closes:
+                    continue
             if (
                 part
                 and (
@@ -90,6 +95,21 @@ def _negative(tokens: list[Token], at: int) -> bool:
     return False
 
 
+def _stressed(tokens: list[Token], at: int) -> bool:
+    """`Never, under any circumstances, share it`: what a negation stresses between two commas begins no clause, nor does what
+    follows it.
+    """
+    group = tokens[at + 1 : at + 1 + STRESSED_TOKENS_MAX]
+    if not at or not tokens[at - 1].tags & lx.NEG or not group or not group[0].tags & lx.STOP:
+        return False
+    end = next((spot for spot, token in enumerate(group) if token.kind == "p"), len(group))
+    plain = not any(token.tags & (lx.VERB | lx.AUX | lx.PRON) for token in group[:end])
+    return plain and end < len(group) and group[end].word == ","
+
+
+STRESSED_TOKENS_MAX = 7
+
+
 def _set_apart(part: list[Token]) -> bool:
     """`Nobody, except Hanna, may open it`: after the exception the clause goes on."""
     for token in part:
@@ -124,10 +144,12 @@ def _opens(tokens: list[Token], at: int, token: Token, negated: bool, language: 
         return False
     if tags & lx.CONJ and not tags & lx.SUB:
         return _new_clause(tokens, at + 1, language)
-    if token.word == "as" and tags & lx.SUB and language.code == "en":
-        return _new_clause(tokens, at + 1, language)  # `as a copy` is no clause, `as we agreed` is one
+    if token.word in {"as", "after"} and tags & lx.SUB and language.code == "en":
+        return _new_clause(tokens, at + 1, language)  # `after dark` and `as a copy` are no clauses, `as we agreed` is one
     if token.word == "that" and tags & lx.SUB and language.code == "en":
         return at == 0 or tokens[at - 1].kind == "p" or _denies(tokens, at + 1)
+    if negated and tokens[at - 1].word in ALLOWED:
+        return False  # `det är inte tillåtet att ...`
     return bool(tags & (lx.SUB | lx.REASON)) and not tags & lx.ONLY
 
 

@@ -157,6 +157,8 @@ def _question(builder: Builder, sentence: Sentence) -> None:
 
 def clause_bounds(text: str, clause: Clause) -> tuple[int, int]:
     """The clause's range without a leading conjunction."""
+    if clause.fronted:
+        return clause.start, clause.end
     first = next((t for t in clause.tokens if not t.tags & lx.CONJ or t.tags & (lx.NEG | lx.VERB)), clause.tokens[0])
     return first.start, clause.end
 

@@ -10,6 +10,7 @@ from ledger.facts.analysis import Sentence, analyse
 from ledger.facts.blocks import blocks, sentences
 from ledger.facts.clauses import Clause
 from ledger.facts.detection import FOREIGN, detect
+from ledger.facts.entry_facts import EntryText
 from ledger.facts.fold import fold, normalise
 from ledger.facts.model import clause_at, near_tokens, side_of
 from ledger.facts.names import NamedText
@@ -61,7 +62,8 @@ _POINTERS = frozenset({"it", "its", "them", "they", "their"})
 class SummaryText:
     """Built once per summary, asked once per fact. Code blocks of a summary are read too: they carry facts as well."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, language: lx.Language | None = None) -> None:
+        """`language` is that of the text, where it is known."""
         self.text = text
         self.folded = fold(text)
         self.parts: list[Part] = []
@@ -73,7 +75,7 @@ class SummaryText:
         self.identifier_folds: dict[str, tuple[int, int]] = {}
         self.sentence_parts: list[list[int]] = []
         self.sentence_spans: list[tuple[int, int]] = []
-        self.language = lx.ENGLISH
+        self.language = language or detect(self.folded, original=text)
         self.normal = normalise(text)
         self.may_strike = "~~" in text or "<" in text
         """May words of it be struck out, or stand in a comment? Most texts have no sign of it."""
@@ -82,11 +84,11 @@ class SummaryText:
         self._part_starts: list[int] = []
         self._said: dict[str, int] = {}
         self._names = NamedText(text)
+        self._entries: EntryText | None = None
         self._read()
 
     def _read(self) -> None:
-        text, language = self.text, detect(self.folded, original=self.text)
-        self.language = language
+        text, language = self.text, self.language
         table: list[tuple[int, int]] = []
         for block in blocks(text):
             if block.kind == "table":
@@ -197,6 +199,13 @@ class SummaryText:
         tail = value.replace("\\", "/").rstrip("/").rpartition("/")[2]
         if tail:
             self.identifier_folds.setdefault("/" + fold(tail), (start, end))
+
+    @property
+    def entries(self) -> EntryText:
+        """The text as entries are looked for in it."""
+        if self._entries is None:
+            self._entries = EntryText(self.text, self.folded, self.language)
+        return self._entries
 
     def rare(self, keys: tuple[str, ...]) -> bool:
         """Does a word stand in so few clauses that it tells them apart? One in `RARE_SHARE` is few, and two always are."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from ledger.facts.comparison import compared
+from ledger.facts.entry_facts import entry_outcome, is_entry
 from ledger.facts.findings import MISSING, Finding, is_date, tail_of
 from ledger.facts.fold import DIGITS, fold
 from ledger.facts.model import alternatives
@@ -21,6 +22,8 @@ from schemas.facts import Fact
 
 def survival(fact: Fact, summary: SummaryText) -> Finding:
     """The outcome of one fact in one summary. Pure; never raises."""
+    if is_entry(fact):
+        return compared(fact, entry_outcome(fact, summary.entries), fact.value, summary)
     if fact.cls == "identifier":
         return _identifier(fact, summary)
     if fact.cls == "numeric":

@@ -141,12 +141,19 @@ def _show_checked(answer: CheckResult) -> None:
         say(f"the source does not say: “{one_line(passage.text, 200)}”", indent=2)
 
 
+_UNKNOWN: dict[str, str] = {
+    "language_not_read": "the text, or a part of it, is in a language that is not read",
+    "no_fact_recognised": "in the text, or a part of it, no fact is recognised that could be looked for",
+}
+
+
 def _verdict(answer: CheckResult) -> tuple[tuple[str, str], str]:
     """The answer to the question, and how many facts it rests on."""
     lost = sum(not fact.survives for fact in answer.facts)
     facts = count(len(answer.facts), "fact")
     if answer.verdict == "unknown":
-        answered, why = "unknown", "the text, or a part of it, is in a language that is not read; only its very words would do"
+        reason = answer.reason if isinstance(answer.reason, str) else "language_not_read"
+        answered, why = "unknown", f"{_UNKNOWN[reason]}; only its very words would do"
     elif answer.verdict == "below_floor":
         answered, why = "no", f"{lost} of {facts} would be lost{_turned(answer)}" if lost else _but(answer, facts)
     elif lost:

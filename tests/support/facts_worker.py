@@ -43,6 +43,7 @@ def _stand_in() -> None:
     module.json = types.ModuleType("msgspec.json")
     module.json.encode = lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     module.structs = types.ModuleType("msgspec.structs")
+    module.structs.replace = lambda held, **named: type(held)(**{**held.__dict__, **named})
     sys.modules.update({"msgspec": module, "msgspec.json": module.json, "msgspec.structs": module.structs})
 
 

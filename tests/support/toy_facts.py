@@ -90,6 +90,7 @@ def toy_facts() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ledger.measurement.survival", survival)
         patch.setattr("ledger.measurement.SummaryText", SummaryText)
+        patch.setattr("ledger.measurement.restated", lambda _fact, finding, *_: finding)
         patch.setattr("ledger.evolve.spans.grounded", grounded)
         patch.setattr("ledger.grounding.grounded", grounded)
         patch.setattr("tests.support.given.extract", extract)
