@@ -45,8 +45,8 @@ class _Held:
 
 
 def hold(store_pages_bytes: int, *, every: int = 1) -> None:
-    """From now on this process keeps so many resident bytes of stores' pages. It looks how many they are once in `every` calls: a
-    look is a system call, during which another thread may take its turn.
+    """From now on this process keeps so many resident bytes of stores' pages. How many they are is looked at once in `every`
+    calls: a look is a system call, during which another thread may take its turn.
     """
     _Held.stores, _Held.every = store_pages_bytes, every
 
