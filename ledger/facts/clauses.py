@@ -122,7 +122,7 @@ _PREDICATE = (
 
 def _circumstance(part: list[Token], following: list[Token], folded: str) -> bool:
     """`On Fridays, ...`, `In staging, ...`: a day or a place, begun by a preposition and ended by a comma, of what follows."""
-    first, days = part[0], any(token.keys[:1] in _DAYS for token in part)
+    first, days = part[0], any(token.keys[:1] in _DAYS or token.word in _MOMENTS for token in part)
     if first.kind != "w" or not (first.tags & (lx.STOP | _TIMES) or days) or (first.word in _ARTICLES and not days):
         return False
     if first.tags & lx.VERB or following[0].tags & lx.CONJ:
@@ -144,6 +144,10 @@ _TIMES = lx.UNTIL | lx.SUB
 """`before` and `until` begin a circumstance where a time stands behind them."""
 
 _DAYS = {(f"#day{number}",) for number in range(8)}
+_MOMENTS = frozenset(
+    """weekend week weeks nuit soir matin apres-midi notte sera mattina pomeriggio noche noches noite noites manha
+    nacht abend""".split()
+)
 
 
 def _pending(before: Token, token: Token) -> bool:

@@ -13,7 +13,7 @@ from ledger.facts.contrasts import Contrasts, contrast, contrasts_of, narrowed
 from ledger.facts.entries import MARK
 from ledger.facts.findings import Finding
 from ledger.facts.fold import WORD, fold
-from ledger.facts.listing import shortened
+from ledger.facts.listing import lengthened, shortened
 from ledger.facts.narrowing import narrowed_to
 from ledger.facts.reading import additions_of, spoken, vocabulary
 from ledger.facts.retraction import taken_back
@@ -123,6 +123,8 @@ def _less(fact: Fact, finding: Finding, source: str, summary: SummaryText, span:
         return Finding("changed", start, end)
     if shortened(told.source, told.summary, everything, told.own, language):
         return Finding("changed", start, end)
+    if fact.quantifier == "only" and lengthened(told.summary, told.whole, told.own, language):
+        return Finding("changed", start, end, quantifier="changed")
     first, last = _between_semicolons(finding, summary.folded, span)
     if (first, last) != span:
         told = Told(source, summary.folded[first:last], (vocabulary(whole, language.code), everything), language)

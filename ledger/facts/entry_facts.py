@@ -159,12 +159,14 @@ def _sets(words: Iterable[str]) -> _Sets:
 def _stretches(tokens: list[Token]) -> Iterator[Stretch]:
     coarse: list[list[Token]] = [[]]
     for token in tokens:
-        if token.kind == "p" and token.word in ",;|\u3001\uff0c\uff1b":
+        if token.kind == "p" and token.word in ",;|.\u3001\uff0c\uff1b":
             coarse.append([])
         else:
             coarse[-1].append(token)
     before: frozenset[str] = frozenset()
     for piece in coarse:
+        if any(token.kind == "p" and token.word == ":" for token in piece):
+            before = frozenset()  # another label: what stands behind it is not said of the one before
         if _in_doubt(piece):
             continue
         fine: list[list[Token]] = [[]]

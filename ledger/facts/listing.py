@@ -1,4 +1,4 @@
-"""A list of which some members were left out (rule F2)."""
+"""A list of which some members were left out, or to which some were added where only those were meant (rule F2)."""
 
 from __future__ import annotations
 
@@ -109,3 +109,15 @@ def shortened(
         return False
     vague = additions_of(language).vague
     return not any(item.content and item.word not in vague and not own.has(item) and not own.part_of(item) for item in summary)
+
+
+def lengthened(summary: Sequence[Item], whole: Vocabulary, own: Vocabulary, language: Language) -> bool:
+    """The list of this sentence has a member of the source's sentence and one that the source has nowhere."""
+    listed = members(summary, language)
+    known = [any(own.has(item) for item in member) for member in listed]
+    return any(known) and any(
+        item.kind == "w" and not any(whole.has(one) or whole.part_of(one) for one in member)
+        for member, here in zip(listed, known, strict=True)
+        for item in member
+        if not here
+    )

@@ -123,7 +123,9 @@ def _things(words: Sequence[Item]) -> list[Item]:
 
 
 def _day(told: Told, item: Item) -> bool:
-    """A weekday, where the source has no day at all."""
+    """A weekday, where the source has no day at all, or a time of the day or week that it does not have."""
+    if item.word in told.known.moments:
+        return not told.whole.has(item)
     return item.kind == "w" and item.word in told.language.weekdays and not told.whole.valued
 
 

@@ -50,8 +50,8 @@ def qualified(told: Told, words: Sequence[Item], *, strict: bool) -> bool:
             continue
         if told.known.compounds and item.content and _compound(told, item):
             return True
-        if not item.thing or told.whole.has(item):
-            continue
+        if not item.thing or told.whole.has(item) or (spot and words[spot - 1].kind == "n"):
+            continue  # behind a number stands its unit
         if _before_noun(told, words, spot, strict=strict) or (told.known.after_noun and _behind_noun(told, words, spot)):
             return True
         if spot and words[spot - 1].word in told.language.weekdays:

@@ -42,6 +42,7 @@ class Additions:
         self.neutral = _words(data, "neutral")
         self.labels = _words(data, "labels")
         self.tails = _words(data, "tails")
+        self.moments = _words(data, "moments")
         self.any_of = _words(data, "any_of")
         self.all_of = _words(data, "all_of")
         self.between = _words(data, "between")

@@ -37,9 +37,9 @@ class Retractions:
         self._behind = "ignore_behind" in data
         self.reported = re.compile(fold(data["reported"]), re.ASCII)
 
-    def remark(self, text: str, *, ban: bool) -> bool:
-        """Does the text begin with words that take back what stands before it? `ban`: leave takes a ban back, too."""
-        return any(self._remark(rest) or (ban and self._leave(rest)) for rest in self._starts(text))
+    def remark(self, text: str, banned: str) -> bool:
+        """Does the text begin with words that take back what stands before it? `banned`: a ban, which leave takes back, too."""
+        return any(self._remark(rest) or (bool(banned) and self._leave(rest, banned)) for rest in self._starts(text))
 
     def _starts(self, text: str) -> list[str]:
         """The text from its first word on, and without one, two and three words that may lead to a remark."""
@@ -66,16 +66,26 @@ class Retractions:
         undone = self._undone.search(_near(text, 0))
         return undone is not None and any(_ended(text[m.end() :]) for m in self._pointers.finditer(text, undone.end()))
 
-    def _leave(self, text: str) -> bool:
-        """`It is allowed`, `opening it is fine now`."""
+    def _leave(self, text: str, banned: str) -> bool:
+        """`It is allowed`, `opening it is fine now`, `sharing is fine now` behind `never share`."""
         pointer = self._pointers.search(_near(text, 0))
         if pointer is None:
-            return False
+            said = _near(text, 0)
+            allowed = self._allowed.search(said)
+            return allowed is not None and self._again.search(said) is not None and _of_one_thing(said, banned)
         near = _near(text, _first_end(pointer))
         allowed = self._allowed.search(near)
         return allowed is not None and (not pointer.start() or self._again.search(near, allowed.end()) is not None)
 
 
+def _of_one_thing(said: str, banned: str) -> bool:
+    """Does a word begin as one of the ban's does?"""
+    heads = {word[:SAME_CHARS] for word in _LONG.findall(banned)}
+    return any(word[:SAME_CHARS] in heads for word in _LONG.findall(said))
+
+
+SAME_CHARS = 4
+_LONG = re.compile(f"[{WORD}]{{{SAME_CHARS},}}", re.ASCII)
 LEADS_MAX = 3
 _HEAD = re.compile(f"^[^{WORD}]+", re.ASCII)
 _IS_NOT = re.compile(f"(?:it|that|this)(?: is not| was not|'s not| isn't| wasn't)[^{WORD}]*$", re.ASCII)
@@ -131,7 +141,7 @@ def taken_back(sentence: str, behind: str, source: str, language: Language, *, b
     remarks = [sentence[m.end() :] for m in _BOUNDARY.finditer(sentence)]
     if len(behind) <= REMARK_CHARS_MAX:
         remarks.append(behind)
-    return any(known.remark(remark, ban=ban) and _EDGES.sub("", remark) not in source for remark in remarks)
+    return any(known.remark(remark, sentence if ban else "") and _EDGES.sub("", remark) not in source for remark in remarks)
 
 
 _EDGES = re.compile(f"^[^{WORD}]+|[^{WORD}]+$", re.ASCII)

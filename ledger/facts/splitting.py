@@ -57,7 +57,8 @@ def split(tokens: list[Token], language: Language) -> list[list[Token]]:
                 parts.append(part)
                 part, negated, content = [], False, False
             continue
-        if content and tags & _MAY_OPEN and _opens(tokens, at, token, negated, language):
+        opens = content and tags & _MAY_OPEN and _opens(tokens, at, token, negated, language)
+        if opens and not _two_subjects(part, tokens, at):
             parts.append(part)
             part, negated, content = [], False, False
         part.append(token)
@@ -131,6 +132,20 @@ EXCEPTION_TOKENS_MAX = 4
 
 def _excepts(tokens: list[Token], at: int) -> bool:
     return at < len(tokens) and bool(tokens[at].tags & lx.EXCEPT)
+
+
+def _two_subjects(part: list[Token], tokens: list[Token], at: int) -> bool:
+    """`Only Priya and Tomas may approve it`: what stands before the conjunction has no predicate but the one behind it."""
+    if not tokens[at].tags & lx.CONJ or len(part) > SUBJECT_TOKENS_MAX or any(token.tags & _SAYS for token in part):
+        return False
+    following = tokens[at + 1 : at + 2 + SUBJECT_TOKENS_MAX]
+    verb = next((spot for spot, token in enumerate(following) if token.tags & (lx.AUX | lx.MUST | lx.MAY)), 0)
+    return verb > 0 and not any(token.kind == "p" or token.tags & (_SAYS | lx.SUB) for token in following[:verb])
+
+
+SUBJECT_TOKENS_MAX = 3
+_SAYS = lx.VERB | lx.PRED | lx.AUX | lx.MUST | lx.MAY | lx.PRON | lx.NEG | lx.EXC | lx.PLEASE | lx.REASON | lx.QUESTION
+"""Tags of words that no bare subject has."""
 
 
 def _opens(tokens: list[Token], at: int, token: Token, negated: bool, language: Language) -> bool:

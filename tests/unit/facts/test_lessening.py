@@ -219,3 +219,44 @@ def test_language_of_a_short_pair_is_the_one_whose_words_of_grammar_stand_there_
     assert spoken("invitez ada et lise.", "invitez ada.", ENGLISH).code == "fr"
     assert spoken("invite ada and lise.", "invite ada.", ENGLISH) is ENGLISH
     assert spoken("", "", LANGUAGES["ja"]) is LANGUAGES["ja"]
+
+
+@pytest.mark.parametrize(
+    ("source", "summary", "verdict"),
+    [
+        ("Only Priya and Tomas may approve refunds.", "Refunds can be approved by Priya and Tomas only.", "evict_ok"),
+        ("Only Priya and Tomas may approve refunds.", "Only Tomas and Priya may approve refunds.", "evict_ok"),
+        ("Only Priya and Tomas may approve refunds.", "Only Priya, Tomas and Jo may approve refunds.", "below_floor"),
+        ("Only Priya and Tomas may approve refunds.", "Priya and Tomas may approve refunds.", "below_floor"),
+        (
+            "Nur Anna und Ben dürfen Rechnungen freigeben.",
+            "Rechnungen dürfen nur Anna, Ben und Carla freigeben.",
+            "below_floor",
+        ),
+        ("Nur Anna und Ben dürfen Rechnungen freigeben.", "Rechnungen dürfen nur Anna und Ben freigeben.", "evict_ok"),
+    ],
+)
+def test_f2_list_of_those_who_alone_may_grows_by_nobody(source: str, summary: str, verdict: str) -> None:
+    """F2: whom *only* names is named whole, and nobody else."""
+    assert check(source, summary, "user").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("source", "summary", "verdict"),
+    [
+        ("Never share the roadmap.", "Never share the roadmap. Update: sharing is fine now.", "below_floor"),
+        ("Never share the roadmap.", "Never share the roadmap. Sharing of the calendar is set up now.", "evict_ok"),
+        ("Never share the roadmap.", "Never, under any circumstances, share the roadmap.", "evict_ok"),
+        ("Never share the roadmap.", "Never, in any case, ship it, share the roadmap.", "below_floor"),
+        ("Lösche niemals Kundendaten.", "Nachts niemals Kundendaten löschen.", "below_floor"),
+        ("Ne supprimez jamais les journaux.", "Le week-end, ne supprimez jamais les journaux.", "below_floor"),
+        ("Ne supprimez jamais les journaux le week-end.", "Le week-end, ne supprimez jamais les journaux.", "evict_ok"),
+        ("Crates heavier than 25 kg need two people.", "Crates over 25 kg need two people.", "evict_ok"),
+        ("Crates heavier than 25 kg need two people.", "Crates lighter than 25 kg need two people.", "below_floor"),
+        ("Never delete customer data.", "[block] e760b :: Never delete customer data.", "evict_ok"),
+        ("Never delete customer data.", "Interns: never delete customer data.", "below_floor"),
+    ],
+)
+def test_f2_words_beside_a_statement_are_weighed(source: str, summary: str, verdict: str) -> None:
+    """F2: leave given behind a ban, stress between commas, a time by itself, a comparison as a bound, a reference as a label."""
+    assert check(source, summary, "user").verdict == verdict
