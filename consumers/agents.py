@@ -10,19 +10,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import faust
 import msgspec
 
+from consumers.readiness import Reach
 from consumers.shell import Site, execute, new_loop, settings_of
 from ledger.log import ALERTS
 from schemas.alerts import SEVERITIES, AlertRaised, AnyAlert
 from schemas.codec import NotARecord, UnknownType, decode_alert
 
 GROUP = "cledger-agents"
+"""Agents of one name share the alerts; each target that is to hear all of them has a name of its own, behind this one."""
+
+LOOK_S = 5.0
+"""How often it is looked whether the log answers: whoever hears nothing must not take it for quiet."""
+
 GATHER_S = 2.0
 """How long alerts of one cause are gathered before they go out as one notification: one bad compaction is one page."""
 
@@ -164,13 +170,21 @@ class Feed:
 class Agents:
     """What the agents share: the gathering, the feed, the sinks, and what went wrong."""
 
-    def __init__(self, sinks: Sequence[Sink]) -> None:
+    def __init__(self, sinks: Sequence[Sink], reach: Reach | None = None) -> None:
         self.sinks = tuple(sinks)
+        self.reach = reach or Reach("the log", "nobody is told of anything meanwhile")
         self.gathering = Gathering()
         self.feed = Feed()
         self.sent = 0
         self.failed = 0
         self.unreadable = 0
+        self.untold = ""
+        """Why the last notification did not arrive; the empty string if it did."""
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why people may miss alerts just now, in sentences."""
+        return [each for each in (self.reach.told, self.untold) if each]
 
     def take(self, value: bytes, now_s: float, published_ms: int | None = None) -> None:
         """One entry of the topic of alerts."""
@@ -190,24 +204,36 @@ class Agents:
                 try:
                     await sink.send(notification)
                     self.sent += 1
+                    self.untold = ""
                 except Exception as error:  # noqa: BLE001  whatever a sink does, the others are told
                     self.failed += 1
-                    _log.warning("%s was not told of group %s: %s", type(sink).__name__, notification.group, error)
+                    self.untold = f"{sink} was not told of group {notification.group}: {error}"
+                    _log.warning("%s; cledger alerts has it", self.untold)
 
 
-def run_agents(agents: Agents, *, broker: str, credentials: Any, prefix: str, folder: Path, site: Site) -> int:
-    """Run the agents until a signal comes; returns the exit code. `broker` is an address as Faust writes it."""
+class Following(NamedTuple):
+    """What the agents follow: a broker's address as Faust writes it, who they log in as, the log's prefix, and under which name
+    they read. `look` says what keeps the log from answering, the empty string if it answers.
+    """
+
+    broker: str
+    credentials: Any
+    prefix: str
+    group: str
+    look: Callable[[], Awaitable[str]]
+
+
+def run_agents(agents: Agents, following: Following, *, folder: Path, site: Site) -> int:
+    """Run the agents until a signal comes; returns the exit code."""
     loop = new_loop()
-    app = app_of(agents, broker=broker, credentials=credentials, prefix=prefix, settings=settings_of(folder, site), loop=loop)
-    return execute(app, None, site)
+    return execute(app_of(agents, following, settings=settings_of(folder, site), loop=loop), None, site)
 
 
-def app_of(
-    agents: Agents, *, broker: str, credentials: Any, prefix: str, settings: Mapping[str, Any], loop: asyncio.AbstractEventLoop
-) -> faust.App:
-    """The Faust app: one agent that reads the alerts, one timer that sends what was gathered."""
+def app_of(agents: Agents, following: Following, *, settings: Mapping[str, Any], loop: asyncio.AbstractEventLoop) -> faust.App:
+    """The Faust app: one agent that reads the alerts, timers that send what was gathered and look after the log."""
+    broker, credentials, prefix, group, look = following
     app = faust.App(
-        prefix + GROUP,
+        prefix + group,
         broker=broker,
         broker_credentials=credentials,
         loop=loop,
@@ -231,5 +257,10 @@ def app_of(
     async def tell() -> None:
         """What was gathered long enough."""
         await agents.tell(loop.time())
+
+    @app.timer(interval=LOOK_S)  # type: ignore[untyped-decorator]
+    async def reach() -> None:
+        """Does the log answer?"""
+        agents.reach.note(await look())
 
     return app

@@ -31,7 +31,7 @@ from ledger.state import TIMERS as TIMER_GROUP
 from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from schemas.ids import digest
 
-FORMAT = 6
+FORMAT = 7
 """Version of the row shapes and places. Another one in a file means: rebuild, for rows are a cache of the log."""
 
 PROGRESS, HASHES, LOCATORS = "progress", "hashes", "locators"

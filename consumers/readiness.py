@@ -23,9 +23,9 @@ _AT_WORK: dict[State, str] = {
 class Reach:
     """Whether the log answers. Said once when it does not any more, with what is waited for, and once when it does again."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, meanwhile: str = "nothing is decided meanwhile") -> None:
         """`where` is the log's address, or a word for it."""
-        self._where = where
+        self._where, self._meanwhile = where, meanwhile
         self._since_s: float | None = None
         self._since = ""
         self._fault = ""
@@ -35,7 +35,7 @@ class Reach:
         if fault and self._since_s is None:
             self._since_s = time.monotonic()
             self._since = datetime.now(UTC).strftime("%H:%M:%S UTC")
-            _log.warning("%s does not answer: %s; waiting for it, nothing is decided meanwhile", self._where, fault)
+            _log.warning("%s does not answer: %s; waiting for it, %s", self._where, fault, self._meanwhile)
         elif not fault and self._since_s is not None:
             _log.warning("%s is back after %.0f s; going on where it stopped", self._where, time.monotonic() - self._since_s)
             self._since_s = None

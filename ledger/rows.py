@@ -53,6 +53,9 @@ class SessionRow(Row, frozen=True, kw_only=True):
     window_tokens: int | None = None
     rounds: int = 0
     boundary_turn: int = -1
+    last_turn: int = 0
+    """The highest message ordinal of its spans."""
+
     live: tuple[str, ...] = ()
     pending: str = ""
     spans: int = 0

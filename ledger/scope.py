@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import time
 import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
@@ -121,12 +122,12 @@ class Scope:
         self.session = session
         self._opening = opening
         self._opened = False
-        self._turn = 0
         self._said: dict[str, bytes] = {}
         """Role and text, as a digest, of every span that this handle recorded."""
 
     def _make(self, shape: type[R], **fields: Any) -> R:
-        return made(shape, self.scope, self.session, **fields)
+        """A record of this program, with the time at which it was made: shown to people, compared by nobody."""
+        return made(shape, self.scope, self.session, time_ms=time.time_ns() // 1_000_000, **fields)
 
     async def _append(self, *records: AnyRecord) -> None:
         first: list[AnyRecord] = []
@@ -151,7 +152,8 @@ class Scope:
     ) -> str:
         """Record a raw span under the program's own entry id `native`, and return its span id (I1).
 
-        The text is masked and its facts are listed here. `turn` is the ordinal of the message, by default the next one;
+        The text is masked and its facts are listed here. `turn` is the ordinal of the message, by default the one behind all
+        that the session has on record, whoever recorded it;
         `valid` bounds the validity of its facts, ISO 8601.
 
         The same text once more changes nothing. Another text under a used id is rejected and pages (I1), and raises
@@ -162,15 +164,13 @@ class Scope:
             raise UsageError(
                 "the entry id of the span is empty", hint="Nothing was appended; give each entry an id of its own."
             )
-        before = self._turn
-        self._turn = ordinal = self._turn + 1 if turn is None else turn
         masked = mask(text)
         name = span_id(self.session, native)
         record = self._make(
             SpanRecorded,
             span=name,
             role=role,
-            turns=(ordinal, ordinal),
+            turns=(turn, turn) if turn is not None else None,
             text=PlainText(masked),
             manifest=extract(masked, role, scope_key=self.scope, valid=valid),
             in_window=in_window,
@@ -180,11 +180,7 @@ class Scope:
             tokens=tokens,
             actions=actions,
         )
-        try:
-            await self._append(record)
-        except UsageError:
-            self._turn = before if self._turn == ordinal else self._turn
-            raise
+        await self._append(record)
         await self._no_rewrite(name, role, masked)
         return name
 

@@ -90,9 +90,13 @@ def _request(history: list[AnyRecord], observed: CompactionObserved) -> Compacti
     mine = [record for record in history if isinstance(record, SpanRecorded) and record.session == observed.session]
     order = {record.span: at for at, record in enumerate(mine)}
     gone: set[int] = set()
+    uncounted: list[SpanRecorded] = []
     for record in history:
+        if isinstance(record, SpanRecorded) and record.turns is None and record.span in order:
+            uncounted.append(record)  # it stands behind what was on record, so before each boundary that follows
         if isinstance(record, CompactionObserved) and record.session == observed.session:
-            last = max((order[span.span] for span in mine if span.turns[1] <= record.turn), default=-1)
+            counted = [span for span in mine if span.turns is not None and span.turns[1] <= record.turn]
+            last = max((order[span.span] for span in (*counted, *uncounted)), default=-1)
             gone.update(set(range(last + 1)) - _places(record.kept, order))
     leaving = [at for at in range(len(mine)) if at not in gone and at not in _places(observed.kept, order)]
     summary = next(

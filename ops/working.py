@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -19,6 +18,7 @@ from consumers.worker import WATCHDOG_S, Worker
 from ledger.errors import IndexBusy, IndexDamaged, UsageError
 from ledger.log import EVENTS, Log
 from ledger.storage.memory import hold
+from ops.diagnosis import diagnose
 from ops.settings import KafkaSettings, Settings, parse_log_url
 from ops.wiring import index_directory, is_shared, open_log
 from ops.worker_web import Listen, Views, guard, listening
@@ -140,26 +140,10 @@ def run_worker(options: WorkerOptions) -> int:
 
     parse_log_url(options.log_url)
     listen, notice = listening(options.web, options.token_file)
-    _diagnose()
+    diagnose()
     hold(INDEX_PAGES_BYTES, every=LOOK_EVERY)
     if notice:
         _log.info("%s", notice)
     views = Views()
     site = Site(listen.socket, routes=tuple(views.routes()), middlewares=(guard(listen, views.log_id),))
     return run(_Work(options, listen, views), folder=Settings.from_environment().data / "worker", site=site)
-
-
-def _diagnose() -> None:
-    """What a worker has to say goes to stderr, a line each; the packages below speak only of faults."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    for name, level in (
-        ("cledger", logging.INFO),
-        ("aiokafka", logging.CRITICAL),
-        ("faust", logging.CRITICAL),
-        ("mode", logging.CRITICAL),
-    ):
-        logger = logging.getLogger(name)
-        logger.setLevel(level)
-        logger.addHandler(handler)
-        logger.propagate = False

@@ -118,7 +118,8 @@ class ScopeLinked(Record, frozen=True, kw_only=True, tag="scope.linked.v1"):
 
 
 class SpanRecorded(Record, frozen=True, kw_only=True, tag="span.recorded.v1"):
-    """A contiguous piece of raw transcript, immutable (rule I1). `turns` are the first and last message ordinal it covers.
+    """A contiguous piece of raw transcript, immutable (rule I1). `turns` are the first and last message ordinal it covers; a
+    publisher that does not count messages leaves them out, and the span stands behind all that its session has on record.
 
     `actions` names what the message did (`Edit src/app.py`), for the question whether a statement was acted on.
     `valid_from` and `valid_to` bound the validity of its facts, ISO 8601, empty for open.
@@ -126,7 +127,7 @@ class SpanRecorded(Record, frozen=True, kw_only=True, tag="span.recorded.v1"):
 
     span: str
     role: Role
-    turns: tuple[Whole, Whole]
+    turns: tuple[Whole, Whole] | None = None
     text: PlainText
     manifest: Manifest | None = None
     in_window: bool = True

@@ -31,7 +31,7 @@ def fault_of(record: AnyRecord) -> Fault | None:
     for name in _NAMES[type(record)]:
         if not getattr(record, name):
             return Fault(f"empty_name:{name}", f"{name} is empty; expected a name")
-    if isinstance(record, SpanRecorded):
+    if isinstance(record, SpanRecorded) and record.turns is not None:
         first, last = record.turns
         if not 0 <= first <= last:
             expected = "the first and the last message that it covers, counted from 0"

@@ -114,7 +114,8 @@ def on_span_recorded(fx: Effects, record: SpanRecorded) -> None:
     """A new raw span, immutable from here on (I1). Its facts gain a carrier; lost ones among them are regained."""
     session = needed_session(fx, record.session)
     ordinal = take_carrier_ordinal(fx)
-    in_window = record.in_window and record.turns[1] > session.boundary_turn and not session.closed
+    turns = record.turns or (max(session.boundary_turn, session.last_turn) + 1,) * 2
+    in_window = record.in_window and turns[1] > session.boundary_turn and not session.closed
     in_store = fx.row.store == "ledger"
     text = text_of(record.text)
     row = SpanRow(
@@ -122,7 +123,7 @@ def on_span_recorded(fx: Effects, record: SpanRecorded) -> None:
         ordinal=ordinal,
         session=session.ordinal,
         role=record.role,
-        turns=record.turns,
+        turns=turns,
         text_digest=text_digest(record.role, text),
         text_sha256=text_sha256(text),
         length=len(text),
@@ -139,7 +140,8 @@ def on_span_recorded(fx: Effects, record: SpanRecorded) -> None:
     fx.draft.put(PLACE, place, PlaceRow(span=record.span))
     if in_window:
         fx.draft.put(WINDOW, place, PlaceRow(span=record.span))
-    fx.draft.put(SESSION, name_key(record.session), replace(session, spans=session.spans + 1))
+    last_turn = max(session.last_turn, turns[1])
+    fx.draft.put(SESSION, name_key(record.session), replace(session, spans=session.spans + 1, last_turn=last_turn))
     if record.manifest is None or add_facts(fx, row, session, record.manifest, text)[1]:
         fx.draft.put(SPAN, name_key(record.span), replace(row, manifested=False))
         fx.draft.put(SUMMARY_TEXT, name_key(record.span), SummaryTextRow(text=text))

@@ -8,6 +8,7 @@ believed.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
@@ -32,6 +33,9 @@ longer.
 REPLICATION = 3
 """Copies of a record where there are brokers enough: one may fail while another is being replaced."""
 
+TOLD_AFTER_S = 1.0
+"""Brokers that are away for less are nobody's concern."""
+
 PAUSE_S_FIRST, PAUSE_S_MAX = 0.05, 1.0
 """Between two attempts of a call, doubling."""
 
@@ -40,6 +44,10 @@ EARLIEST, LATEST = -2, -1
 
 OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, AUTHORIZATION = 1, 3, 100, 103, 29
 
+
+_log = logging.getLogger("cledger.kafka")
+logging.getLogger("aiokafka").addHandler(logging.NullHandler())
+"""The client library tells of every attempt; here it is said once that the brokers are away, and once that they are back."""
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -78,6 +86,8 @@ class KafkaConnection:
         """Connections that fetches have gone over: a new one for a node and lane means that the one before it was lost."""
 
         self._lanes: dict[tuple[int, int], object] = {}
+        self._away_s: float | None = None
+        self._away_told = False
         self._closed = False
 
     @classmethod
@@ -124,11 +134,14 @@ class KafkaConnection:
             async with asyncio.timeout(self.timeout_s):
                 while True:
                     try:
-                        return await attempt()
+                        done = await attempt()
+                        self._answered()
+                        return done
                     except LedgerError:
                         raise
                     except (KafkaError, OSError, NotImplementedError, Again) as error:
                         last = error
+                        self._missed(error)
                     if self._closed:
                         raise LogClosed(f"kafka://{self.servers}: the log was closed")
                     if isinstance(last, NotImplementedError | errors.IncompatibleBrokerVersion):
@@ -140,6 +153,20 @@ class KafkaConnection:
                     await self._look_again()
         except TimeoutError:
             raise self.unavailable(f"{what}: gave up after {self.timeout_s:g} s", last) from last
+
+    def _missed(self, error: BaseException) -> None:
+        now_s = asyncio.get_running_loop().time()
+        self._away_s = now_s if self._away_s is None else self._away_s
+        if not self._away_told and now_s - self._away_s >= TOLD_AFTER_S:
+            self._away_told = True
+            why = told(error) or "no broker can be reached"
+            _log.warning("kafka://%s does not answer: %s; each call tries for %g s", self.servers, why, self.timeout_s)
+
+    def _answered(self) -> None:
+        if self._away_told and self._away_s is not None:
+            away_s = asyncio.get_running_loop().time() - self._away_s
+            _log.warning("kafka://%s is back after %.0f s", self.servers, away_s)
+        self._away_s, self._away_told = None, False
 
     async def learn(self, names: Iterable[str]) -> dict[str, TopicSeen]:
         """Ask for topics, and keep what was learned for the requests that follow. Raises `LogUnavailable`."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 from ledger.errors import UsageError
 from ledger.facts import extract
 from ledger.facts.survival import split_bound
 from ledger.lookup import fact_row, facts_by_value, span_facts
 from ledger.rows import FactRow
-from ledger.state import PLACE, SPAN, fact_key, name_key, ordinal_key
+from ledger.state import FACT, PLACE, SPAN, fact_key, name_key, ordinal_key
 from ops.store import Found
 from schemas.facts import Fact
 
@@ -32,7 +33,7 @@ def named_facts(found: Found, text: str) -> Named:
     if not text.strip():
         raise UsageError("an empty FACT names nothing", hint="Give a fact id (f…) or the words of the fact.")
     named = Named()
-    row = fact_row(found.rows, fact_key(text)) if text.startswith("f") else None
+    row = _by_id(found, text)
     if row is not None:
         named.rows[row.id] = row
         return named
@@ -41,6 +42,21 @@ def named_facts(found: Found, text: str) -> Named:
     for fact in extract(text, "user", scope_key=found.scope).facts:
         _look_up(found, fact, named)
     return named
+
+
+_ID = re.compile(r"(f[0-9a-f]{7,24})(?:@.*)?", re.ASCII | re.DOTALL)
+
+
+def _by_id(found: Found, text: str) -> FactRow | None:
+    """The fact with this id, with its beginning, or that of an alert's subject. Raises `UsageError` where several begin so."""
+    m = _ID.fullmatch(text)
+    if m is None:
+        return None
+    head = bytes.fromhex(m[1][1 : 1 + (len(m[1]) - 1) // 2 * 2])
+    rows = [row for _, row in found.rows.walk(FACT, head) if row.id.startswith(m[1])]
+    if len(rows) > 1:
+        raise UsageError(f"{len(rows)} facts begin with {m[1]}", hint=f"Give more of it: {rows[0].id}, {rows[1].id}")
+    return rows[0] if rows else None
 
 
 def _look_up(found: Found, fact: Fact, named: Named) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ledger.state import LIFE, LOST, ROUND, SESSION
+from ledger.state import LIFE, LOST, ROUND, SESSION, SPAN
 from schemas.codec import decode_decision, encode
 from schemas.decisions import CompactionGranted, CompactionJudged, CompactionRefused
 from schemas.records import Role, SpanRange
@@ -49,6 +49,16 @@ def test_kept_tail_stays_in_the_window() -> None:
     scenario.then_decision(CompactionJudged, kept=2, left=(SpanRange("s1:1", "s1:2"),)).then_alerts("+fact_lost", "+fact_lost")
     scenario.when(observed("r2", None, turn=4, summary_state="missing"))
     scenario.then_decision(CompactionJudged, left=(SpanRange("s1:3", "s1:4"),), kept=0)
+
+
+def test_span_without_turns_stands_behind_all_that_is_on_record() -> None:
+    """C4, C3: who comes back in another process and counts no messages is in the window, and what was lost is stated again."""
+    told = msgspec.structs.replace(span(8, "n:40"), turns=None)
+    scenario = given(opened(), span(1, "n:40"), summary("m1", "x"), observed("r1", "m1", turn=7)).when(told)
+    scenario.then_alerts("-fact_lost")
+    assert [row.turns for _, row in scenario.fold.rows.walk(SPAN, b"") if row.in_window] == [(8, 8)]
+    late = msgspec.structs.replace(told, turns=(3, 3))
+    given(opened(), span(1, "n:40"), summary("m1", "x"), observed("r1", "m1", turn=7)).when(late).then_alerts()
 
 
 def test_kept_span_carries_what_the_round_dropped() -> None:

@@ -13,10 +13,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from msgspec.structs import replace
 
-from consumers.agents import Notification
+from consumers.agents import Agents, Notification
 from ledger.errors import UsageError
 from ops import notifying
 from ops.notifying import Command, Lines, WebHook, run_notifier, sink_of
+from schemas.codec import encode
+from tests.unit.consumers.test_agents import alert
 
 SAID = Notification(
     scope="s1", session="s1", group="g1", severity="page", raised={"prohibition_lost": 1}, resolved={}, first={"rule": "C3"}
@@ -103,7 +105,7 @@ async def test_command_that_fails_is_a_failure() -> None:
 def test_sinks_by_their_names() -> None:
     assert isinstance(sink_of("-"), Lines)
     assert isinstance(sink_of("https://hooks.example/x"), WebHook)
-    assert isinstance(sink_of("notify-send alert"), Command)
+    assert isinstance(sink_of(f"{sys.executable} alert"), Command)
     for bad in ("http://", "'unclosed", ""):
         with pytest.raises(UsageError):
             sink_of(bad)
@@ -112,3 +114,34 @@ def test_sinks_by_their_names() -> None:
 def test_agents_want_a_log_on_kafka(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Kafka"):
         run_notifier(f"lmdb:{tmp_path}", ["-"], None, None)
+
+
+def test_command_that_is_not_there_is_refused_at_start() -> None:
+    """Whoever waits for pages must not learn from their absence that the command has a typo."""
+    with pytest.raises(UsageError, match="there is no command 'no-such-command'"):
+        sink_of("no-such-command --loud")
+
+
+async def test_failed_notification_is_told_until_one_arrives() -> None:
+    """P9: a process that cannot tell people says so, and is not ready."""
+
+    class Flaky:
+        broken = True
+
+        def __str__(self) -> str:
+            return "the pager"
+
+        async def send(self, notification: Notification) -> None:
+            if self.broken:
+                raise ConnectionError("it is off")
+
+    sink = Flaky()
+    agents = Agents([sink])
+    for number, broken in ((1, True), (2, False)):
+        sink.broken = broken
+        agents.take(encode(alert(number)), now_s=0.0)
+        await agents.tell(100.0)
+        assert bool(agents.reasons) is broken
+        assert (agents.sent, agents.failed) == (number - 1, 1)
+    agents.reach.note("no answer")
+    assert "no answer" in agents.reasons[0]

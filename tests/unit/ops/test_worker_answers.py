@@ -26,7 +26,7 @@ from ops.cli.screen import json_line
 from ops.embedded import FoldingBackend
 from ops.queries.alerts import stream
 from ops.queries.forgotten import ForgottenAnswer, forgotten
-from ops.queries.overview import StatusAnswer, sessions, status
+from ops.queries.overview import StatusAnswer, sessions, status, with_last
 from ops.queries.recall import ExplainAnswer, RecallAnswer, carriers_answer, explain, recall
 from ops.queries.requests import RequestAnswer, outcome
 from ops.store import Store, scratch_store
@@ -131,7 +131,8 @@ async def test_answers_are_the_objects_of_the_command(site: Site) -> None:
             "request": encoded(outcome(found, "r2")),
         }
         alerts = encoded(*[alert async for alert in stream(reading)])
-        listed = encoded(*[each for each in sessions(reading, compacted=False) if each.session == SCOPE])
+        every = await with_last(reading, sessions(reading, compacted=False))
+        listed = encoded(*[each for each in every if each.session == SCOPE])
     asked = {
         name: await site.lines(name, **who, **({"fact": "40 req/s"} if name in ("recall", "carriers", "explain") else {}))
         for name in ("status", "recall", "carriers", "explain", "forgotten")
