@@ -117,7 +117,7 @@ def _show_group(number: int, items: Sequence[_Item], home: str, *, whole: bool) 
     first = items[0].first
     where = f"line {first.line}" if first.path == home and first.line is not None else one_line(place(first.path, first.line))
     if len(items) == 1:
-        rest = ", ".join([*_details(first), first.role, where]) + _settled(first)
+        rest = _joined([*_details(first), first.role, where]) + _settled(first)
         say(f"{number:>3}. ", *items[0].what(), f", {rest}", indent=1, hang=5)
         say(items[0].quote(whole=whole), indent=6)
         _show_beside(items[0], indent=6)
@@ -126,13 +126,18 @@ def _show_group(number: int, items: Sequence[_Item], home: str, *, whole: bool) 
     common = [detail for at, detail in enumerate(every[0]) if all(one[at] == detail for one in every)]
     settled = {_settled(item.first) for item in items}
     losses = sum(len(item.entries) for item in items)
-    head = ", ".join([*common, first.role, where]) + (_settled(first) if len(settled) == 1 else "")
+    head = _joined([*common, first.role, where]) + (_settled(first) if len(settled) == 1 else "")
     say(f"{number:>3}. ", (f"{losses} facts", "bold"), f" of one message, {head}", indent=1, hang=5)
     for item, details in zip(items, every, strict=True):
         own = "".join(f", {detail}" for detail in details if detail not in common)
         own += _settled(item.first) if len(settled) > 1 else ""
         say("- ", *item.what(), f"{own}: {item.quote(whole=whole)}", indent=6, hang=2)
         _show_beside(item, indent=8)
+
+
+def _joined(details: list[str]) -> str:
+    """What is known; a span that no file holds has no line."""
+    return ", ".join(detail for detail in details if detail)
 
 
 def _show_beside(item: _Item, indent: int) -> None:

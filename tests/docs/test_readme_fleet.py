@@ -16,7 +16,7 @@ import pytest
 
 from tests.docs.readme import README, fleet_lines
 from tests.support.broker import new_prefix
-from tests.support.cli import ROOT, SAMPLE, SESSION, in_process
+from tests.support.cli import ROOT, SAMPLE, SESSION
 
 pytestmark = pytest.mark.docs
 SHOWN = "127.0.0.1:9092"
@@ -44,7 +44,6 @@ def test_readme_commands_for_a_fleet_do_what_they_show(
 ) -> None:
     """Workers that are shown without an end run until the commands after them are through."""
     monkeypatch.chdir(tmp_path)
-    assert in_process(capsys, "ingest", SAMPLE, "--log", "lmdb:./embedded").code == 0
     workers: list[subprocess.Popen[bytes]] = []
     try:
         for line in fleet_lines(README.read_text("utf-8")):

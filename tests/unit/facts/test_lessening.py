@@ -258,5 +258,5 @@ def test_f2_list_of_those_who_alone_may_grows_by_nobody(source: str, summary: st
     ],
 )
 def test_f2_words_beside_a_statement_are_weighed(source: str, summary: str, verdict: str) -> None:
-    """F2: leave given behind a ban, stress between commas, a time by itself, a comparison as a bound, a reference as a label."""
+    """F2: leave given behind a ban, stress between commas, a time by itself, a comparison as a bound, a label's number."""
     assert check(source, summary, "user").verdict == verdict
