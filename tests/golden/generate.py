@@ -2,7 +2,8 @@
 
 Each file under `shapes` is named for a tag and holds two values, one a line: every field set, and required fields only. A file
 that exists is never written again, since bytes like these may stand in a log; a changed shape takes a new version and with it
-a new file. Only before the first release may a file be deleted and made anew.
+a new file. Only before the first release may a file be deleted and made anew, or a line be added for a field that became
+optional.
 """
 
 from __future__ import annotations
