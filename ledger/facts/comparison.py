@@ -18,7 +18,8 @@ from ledger.facts.narrowing import narrowed_to
 from ledger.facts.reading import additions_of, spoken, vocabulary
 from ledger.facts.retraction import taken_back
 from ledger.facts.runs import narrowed_run, shortened_run
-from ledger.facts.summary import SummaryText
+from ledger.facts.shades import case_told, shade_lost
+from ledger.facts.summary import LONG_SUMMARY_PARTS, SummaryText
 from ledger.facts.told import Told
 from schemas.facts import SURVIVING, Fact
 
@@ -70,7 +71,28 @@ def compared(fact: Fact, finding: Finding, source: str, summary: SummaryText, wh
         return Finding("changed", start, end)
     if fact.cls != "identifier" and _taken_back(fact, summary, max(0, at), whole):
         return Finding("changed", start, end)
+    if (shaded := _shaded(fact, finding, told, summary, (start, end))) is not None:
+        return shaded
     return _less(fact, finding, told, summary, (start, end), whole)
+
+
+def _shaded(fact: Fact, finding: Finding, source: str, summary: SummaryText, span: tuple[int, int]) -> Finding | None:
+    """The finding where the clause that restates the fact makes it a task, a whole, a reason, or come to pass."""
+    if len(summary.parts) > LONG_SUMMARY_PARTS or fact.cls == "identifier":
+        return None
+    start, end = span
+    sentence = summary.folded[start:end]
+    language = spoken(source, sentence, summary.language)
+    if fact.cls not in _RULES | {"narrative"}:
+        own, told = source, sentence
+    else:
+        own, told = fold(fact.value), summary.folded[finding.start : finding.end]
+    lost = shade_lost(own, told, language, settled=fact.cls == "decision")
+    if lost == "inverted":
+        return Finding("inverted", start, end, polarity="inverted")
+    if lost or case_told(source, sentence, language):
+        return Finding("changed", start, end)
+    return None
 
 
 def restated(fact: Fact, finding: Finding, source: Callable[[], str], summary: SummaryText) -> Finding:
@@ -112,7 +134,8 @@ def _less(fact: Fact, finding: Finding, source: str, summary: SummaryText, span:
         text = summary.folded[start:end]
         if shortened_run(source, text, additions_of(language)):
             return Finding("changed", start, end)
-        if fact.cls in _RULES and narrowed_run(source, text, whole, language):
+        first, last = _between_semicolons(finding, summary.folded, span)
+        if fact.cls in _RULES and narrowed_run(source, summary.folded[first:last], whole, language):
             return replace(finding, outcome="weakened", start=start, end=end, quantifier="changed")
         return finding
     everything = vocabulary(summary.folded, language.code)
@@ -128,7 +151,8 @@ def _less(fact: Fact, finding: Finding, source: str, summary: SummaryText, span:
     first, last = _between_semicolons(finding, summary.folded, span)
     if (first, last) != span:
         told = Told(source, summary.folded[first:last], (vocabulary(whole, language.code), everything), language)
-    if fact.cls != "identifier" and narrowed_to(told, ban=ban, universal=universal, rule=fact.cls in _RULES):
+    rule = fact.cls in _RULES or (fact.cls == "numeric" and ("@limit" in fact.context or fact.value[:2] in {"<=", ">="}))
+    if fact.cls != "identifier" and narrowed_to(told, ban=ban, universal=universal, rule=rule):
         other = universal or (ban and not told.reworded)
         return replace(finding, outcome="weakened", start=start, end=end, quantifier="changed" if other else "n/a")
     return finding

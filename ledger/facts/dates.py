@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ledger.facts.fold import SPACE, WORD
 from ledger.facts.lexicon import ENGLISH, LANGUAGES, Language
+from ledger.facts.short_dates import short_days
 
 
 class Dated(NamedTuple):
@@ -54,7 +55,7 @@ _BEFORE = "0-9A-Za-z_\u00aa-\u2fff"
 _CLOCK = re.compile(r"(?<![\d:.,/" + _BEFORE + r"])" + _TIME + r"(?![\d:/]|[.,]\d|-?[a-z])", re.ASCII)
 _RANGE_JOIN = re.compile(r"\s?(?:-|~|부터|から|to|bis|until|a|alle|à|до)\s?$", re.ASCII)
 _BETWEEN = re.compile(
-    r"^[,]?\s*(?:at|a las|alle|alle ore|as|às|um|kl\.?|o|à|в|om|t|by|at the latest by|ore)?\s*(?:\(?)\s*$", re.ASCII
+    r"^[,]?\s*(?:at|a las|alle|alle ore|as|às|um|kl\.?|o|à|в|om|t|by|at the latest by|ore|の|的)?\s*(?:\(?)\s*$", re.ASCII
 )
 
 
@@ -108,6 +109,8 @@ def _days(text: str, language: Language) -> list[Dated]:
     for m in _NUMERIC.finditer(text):
         if len(m[4]) == 4 or m[2] == "/":
             put(m.start(), m.end(), _numeric(m, text, language))
+    for at, to, month, day in short_days(text, language):
+        put(at, to, _date("", str(month), str(day)))
     first, second, months = _month_names(language.code)
     for pattern in (first, second):
         for m in pattern.finditer(text):
@@ -238,10 +241,10 @@ def _clocked(text: str, start: int) -> bool:
     return bool(_CLOCKED.search(text[max(0, start - 10) : start]))
 
 
-_HALVES = "上午|早上|凌晨|中午|下午|晚上|午前|午後|오전|오후|저녁"
+HALVES = "上午|早上|凌晨|中午|下午|晚上|午前|午後|오전|오후|저녁"
 _LATE = frozenset({"下午", "晚上", "午後", "오후", "저녁"})
 _EAST_TIME = re.compile(
-    rf"(?:({_HALVES})\s?)?(\d{{1,2}}|[一二两兩三四五六七八九十]{{1,3}})\s?([点點時时시])\s?(?:(半|반)|(\d{{1,2}}|[一二三四五六七八九十]{{1,3}})\s?[分분]|[钟鐘整])?",
+    rf"(?:({HALVES})\s?)?(\d{{1,2}}|[一二两兩三四五六七八九十]{{1,3}})\s?([点點時时시])\s?(?:(半|반)|(\d{{1,2}}|[一二三四五六七八九十]{{1,3}})\s?[分분]|[钟鐘整])?",
     re.ASCII,
 )
 

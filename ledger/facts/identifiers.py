@@ -224,6 +224,10 @@ def may_name(text: str, start: int, end: int) -> bool:
     )
 
 
+_GROUPED = re.compile(rf"(?<![\w.,/#:-])[1-9]\d{{0,2}}(?:[{_GAPS}]\d{{3}}){{0,3}}[ \u00a0\u202f]$", re.ASCII)
+"""`84 000 €`: three digits behind such a group are thousands of a number, no name of their own."""
+
+
 def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Ranges of identifiers in `[start, end)`: quoted code, then whatever has an identifier's shape. In order, none nested."""
     if not may_name(text, start, end):
@@ -242,6 +246,8 @@ def find_identifiers(text: str, start: int, end: int) -> list[tuple[int, int]]:
         if not kind and open_command < 0:
             continue
         at, to = m.start() + a, m.start() + b
+        if kind == "digits" and to - at == 3 and _GROUPED.search(text[max(start, at - 16) : at]):
+            continue
         if ticks and any(x < to and at < y for x, y in ticks):
             open_command = -1
             continue

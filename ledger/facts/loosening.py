@@ -7,7 +7,7 @@ import re
 from ledger.facts import lexicon as lx
 from ledger.facts.alignment import Match, act_of, opposite_of, within_bound
 from ledger.facts.model import alternatives
-from ledger.facts.summary import Part
+from ledger.facts.summary import LONG_SUMMARY_PARTS, Part
 from schemas.facts import Fact
 
 _ASKING_YOU = re.compile(r"\W{0,3}(?:(?:can|could|would|will) you|please|pls)\b", re.ASCII)
@@ -62,6 +62,22 @@ def other_act(marks: list[str], parts: list[Part]) -> bool:
         return False
     bound = any(part.flags & lx.MUST or part.negated or part.quantifier == "only" for part in parts)
     return not bound and any(part.flags & (lx.PERMIT | lx.MAY) for part in parts)
+
+
+def none_of_all(match: Match) -> bool:
+    """`Some sensors send no data` told as `no sensor sends data`: the clause begins with none, and names no part."""
+    main = match.main
+    if not main.flags & lx.NONE or any(part.flags & (lx.SOME | lx.MOST) for part in match.parts):
+        return False
+    if len(match.summary.parts) > LONG_SUMMARY_PARTS:
+        return False
+    singles = match.summary.language.tags.single
+    first = match.summary.folded[main.start : main.end].replace("'", " ").split()[:NONE_AMONG_FIRST]
+    return any(singles.get(word, 0) & lx.NONE for word in first)
+
+
+NONE_AMONG_FIRST = 2
+"""Words within which a clause that denies something of all says so."""
 
 
 def optional(marks: list[str], match: Match) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from ledger.facts import lexicon as lx
@@ -22,8 +23,8 @@ from ledger.facts.contraries import (
 )
 from ledger.facts.findings import MISSING, Finding
 from ledger.facts.inversion import inverted, surely_same
-from ledger.facts.loosening import condition_dropped, left_out, loosened, optional, other_act, questioned, unhedged
-from ledger.facts.summary import LONG_SUMMARY_PARTS, Part
+from ledger.facts.loosening import condition_dropped, left_out, loosened, none_of_all, optional, other_act, questioned, unhedged
+from ledger.facts.summary import LONG_SUMMARY_PARTS
 from schemas.facts import Fact
 
 Kept = Literal["kept", "stripped", "n/a"]
@@ -81,7 +82,7 @@ def _inversion(fact: Fact, marks: list[str], match: Match, hedge: Kept) -> Findi
 def _restatement(fact: Fact, marks: list[str], match: Match, hedge: Kept, story: bool) -> Finding:
     start, end, parts = match.start, match.end, match.parts
     polarity: Literal["kept", "n/a"] = "kept" if fact.cls == "prohibition" else "n/a"
-    quantifier = _quantifier(fact, parts, marks)
+    quantifier = _quantifier(fact, match, marks)
     if quantifier == "changed":
         return Finding("changed", start, end, "n/a" if "%exc" in marks else polarity, quantifier, hedge)
     if quantifier == "kept" and "%not" in marks:
@@ -109,8 +110,12 @@ def _restatement(fact: Fact, marks: list[str], match: Match, hedge: Kept, story:
 _TO_DO = frozenset({"-@done", "@ongoing"})
 
 
-def _quantifier(fact: Fact, parts: list[Part], marks: list[str]) -> Literal["kept", "changed", "n/a"]:
-    wanted = fact.quantifier
+_JUST = re.compile(r"\b(?:just|merely)\b", re.ASCII)
+"""`Just Ann may pay` limits as `only Ann may pay` does; by itself `just` says too much else to be read as a limit."""
+
+
+def _quantifier(fact: Fact, match: Match, marks: list[str]) -> Literal["kept", "changed", "n/a"]:
+    wanted, parts = fact.quantifier, match.parts
     if not wanted or (wanted == "all" and fact.polarity == "negated"):
         return "n/a"
     have = {part.quantifier for part in parts}
@@ -124,8 +129,10 @@ def _quantifier(fact: Fact, parts: list[Part], marks: list[str]) -> Literal["kep
         return "kept"
     if wanted == "only" and "%exc" in marks and demanded(parts):
         return "kept"
+    if wanted == "only" and match.main.english and _JUST.search(match.summary.folded, match.main.start, match.main.end):
+        return "kept"
     if wanted == "all" and any(part.flags & lx.ALL for part in parts):
         return "kept"
     if wanted in {"some", "most"} and not have & {"all", "only"}:
-        return "n/a"
+        return "changed" if none_of_all(match) else "n/a"
     return "changed"

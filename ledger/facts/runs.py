@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ledger.facts.dates import HALVES
 from ledger.facts.lexicon import Language
 from ledger.facts.reading import Additions, additions_of
 
@@ -16,6 +17,7 @@ def narrowed_run(source: str, summary: str, whole: str, language: Language) -> b
     if any(day in summary for day in language.weekdays) and not any(day in whole for day in language.weekdays):
         return True
     plain = known.passed_over.sub(" ", summary) if known.passed_over else summary
+    plain = _HALF.sub(" ", plain)
     own = known.passed_over.sub(" ", source) if known.passed_over else source
     kept = not any(pair not in plain for run in _RUN.findall(own) for pair in _pairs(run))
     for run in _RUN.findall(plain):
@@ -29,6 +31,10 @@ def narrowed_run(source: str, summary: str, whole: str, language: Language) -> b
                 return True
             at = end + 1
     return False
+
+
+_HALF = re.compile(rf"[の的]?(?:{HALVES})(?=\s?\d)", re.ASCII)
+"""The half of the day before an hour belongs to the value."""
 
 
 FRESH_MIN = 3

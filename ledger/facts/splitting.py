@@ -158,7 +158,7 @@ def _opens(tokens: list[Token], at: int, token: Token, negated: bool, language: 
     if tags & lx.UNTIL:
         return False
     if tags & lx.CONJ and not tags & lx.SUB:
-        return _new_clause(tokens, at + 1, language)
+        return _new_clause(tokens, at + 1, language) or (negated and _told_besides(tokens, at, language))
     if token.word in {"as", "after"} and tags & lx.SUB and language.code == "en":
         return _new_clause(tokens, at + 1, language)  # `after dark` and `as a copy` are no clauses, `as we agreed` is one
     if token.word == "that" and tags & lx.SUB and language.code == "en":
@@ -201,6 +201,50 @@ def _new_clause(tokens: list[Token], at: int, language: Language, negated: bool 
         before = token.word
         seen += bool(token.keys)
     return (language.code != "en" or negated) and seen >= (2 if language.no_spaces else 3)
+
+
+def _told_besides(tokens: list[Token], at: int, language: Language) -> bool:
+    """`found no errors and took 45 minutes`: behind a verb with a negation of its own what is told next has its own sign.
+
+    A verb without subject is a past tense (English) or a word right before an amount with its unit. With an auxiliary, or a
+    negation before the verb (`nobody called and asked`), what follows shares the negation.
+    """
+    following = [token for token in tokens[at + 1 : at + 2 + SUBJECT_TOKENS_MAX] if token.kind != "p"]
+    begun = next((spot for spot in range(at, 0, -1) if tokens[spot - 1].kind == "p"), 0)
+    if not following or any(token.tags & (lx.NEG | lx.MUST | lx.MAY | lx.CONJ | lx.OR) for token in following):
+        return False
+    if any(token.tags & (lx.MUST | lx.MAY | lx.PLEASE) for token in tokens[begun:at]):
+        return False
+    denied = next((spot for spot in range(begun, at) if tokens[spot].tags & lx.NEG), begun)
+    if language.code != "en":
+        before = any(token.keys or token.tags & lx.PRON for token in tokens[begun:denied])
+        return before and _amount_behind(following)
+    verbs = [spot for spot, token in enumerate(following) if _past(token, language)]
+    if following[0].word in _BEGINS_SUBJECT:
+        return bool(verbs) and verbs[0] > 1
+    if any(token.tags & lx.AUX for token in tokens[begun:at]) or not verbs or verbs[0]:
+        return False
+    return any(_past(token, language) for token in tokens[begun:denied])
+
+
+_BEGINS_SUBJECT = frozenset("the our my your his her its their this each every".split())
+
+
+def _past(token: Token, language: Language) -> bool:
+    """A listed English verb in another form than its bare one, but no `-ing` and no third person."""
+    if token.kind != "w" or token.word.endswith(("ing", "s")):
+        return False
+    single = language.tags.single
+    stem = language.stem(token.word)
+    listed = (single.get(stem, 0) | single.get(stem + "e", 0)) & lx.VERB
+    return stem != token.word and bool(listed)
+
+
+def _amount_behind(following: list[Token]) -> bool:
+    """Does a number with its unit follow a word, of which no more than one has content?"""
+    spot = next((spot for spot, token in enumerate(following) if token.kind == "n"), 0)
+    words = following[:spot]
+    return 0 < spot < SUBJECT_TOKENS_MAX and " " in following[spot].word and sum(bool(t.keys) for t in words) <= 1
 
 
 def _third_person(token: Token, language: Language) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from ledger.facts.comparison import compared
+from ledger.facts.dated import more_exact, told_apart
 from ledger.facts.entry_facts import entry_outcome, is_entry
 from ledger.facts.findings import MISSING, Finding, is_date, tail_of
 from ledger.facts.fold import DIGITS, fold
@@ -272,7 +273,9 @@ def _dated(
     for value in wanted:
         found += [(closeness(place), place) for place in places if place.value == value]
         if not found:
-            found += [(closeness(p), p) for p in places if _more_exact(value, p.value)]
+            found += [(closeness(p), p) for p in places if more_exact(value, p.value)]
+        if not found and "T" in value[1:] and ".." not in value:
+            found += [(closeness(p), p) for p in told_apart(value, places)]
     taken = {id(place) for _, place in found}
     others = [(closeness(place), place) for place in places if place.value[:1] == fact.value[:1] and id(place) not in taken]
     return found, others
@@ -288,10 +291,3 @@ def _resolved(anchor: str, days: str) -> list[str]:
         return [(date.fromisoformat(anchor) + timedelta(days=int(days))).isoformat()]
     except (ValueError, OverflowError):
         return []
-
-
-def _more_exact(value: str, other: str) -> bool:
-    """`--12-09` is held by `2026-12-09`, `2026-12-09` by `2026-12-09T17:00`; never the other way round."""
-    if value.startswith("--"):
-        return ("T" not in value and len(other) >= 10 and other[4:10] == value[1:]) or ("T" in value and other[4:] == value[1:])
-    return "T" not in value and len(value) == 10 and other.startswith(value + "T")

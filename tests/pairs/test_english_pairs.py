@@ -33,7 +33,6 @@ OUT_OF_REACH = {
     "k095": "so does `inside a folder` for `only its files`",
     "k171": "an order of two acts, given by their sequence and `later`",
     "k226": "`A` and `a` are one word here, so `team A` and `team B` are both a team",
-    "k240": "`half` before `done` is read as a word among others",
     "k248": "a number that was approximate and no longer is counts as kept; the stripped hedge is said",
     "k250": "the same, with the hedge in a label",
     "k294": "members of a list in items of their own, of which one is read as another language",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ledger.facts.check import check
+from ledger.facts.dated import more_exact
 from ledger.facts.dates import find_dates
 from ledger.facts.fold import fold
 from ledger.facts.lexicon import LANGUAGES
@@ -65,3 +67,104 @@ def test_hours_and_points_are_no_times_of_day() -> None:
 @pytest.mark.parametrize("text", ["version 2.1.7", "1:50 for plasma", "the years may pass", "192.168.1.10", "ratio 3/4"])
 def test_date_is_not_read_into_other_notations(text: str) -> None:
     assert values(text) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "same", "other"),
+    [
+        (
+            "Der Server wurde am 3. Dezember umgezogen.",
+            "Der Server wurde am 03.12. umgezogen.",
+            "Der Server wurde am 12.03. umgezogen.",
+        ),
+        (
+            "Il faut renvoyer les flacons avant le 15 décembre.",
+            "Il faut renvoyer les flacons avant le 15/12.",
+            "Il faut renvoyer les flacons avant le 16/12.",
+        ),
+        (
+            "Hay que pagar la factura antes del 15 de diciembre.",
+            "Hay que pagar la factura antes del 15/12.",
+            "Hay que pagar la factura antes del 15/11.",
+        ),
+        (
+            "La fattura va pagata entro il 5 dicembre.",
+            "La fattura va pagata entro il 5/12.",
+            "La fattura va pagata entro il 12/05.",
+        ),
+        (
+            "A fatura deve ser paga até 5 de dezembro.",
+            "A fatura deve ser paga até 05/12.",
+            "A fatura deve ser paga até 06/12.",
+        ),
+        (
+            "De factuur moet voor 15 december betaald zijn.",
+            "De factuur moet voor 15-12 betaald zijn.",
+            "De factuur moet voor 16-12 betaald zijn.",
+        ),
+        (
+            "Faktura musi być zapłacona do 15 grudnia.",
+            "Faktura musi być zapłacona do 15.12.",
+            "Faktura musi być zapłacona do 15.11.",
+        ),
+        ("Счёт нужно оплатить до 15 декабря.", "Счёт нужно оплатить до 15.12.", "Счёт нужно оплатить до 25.12."),
+        (
+            "会議は12月8日の午後3時に変更になりました。",
+            "会議は12月8日15時に変更になりました。",
+            "会議は12月8日16時に変更になりました。",
+        ),
+    ],
+)
+def test_day_without_year_is_the_same_in_short_notation_f2(source: str, same: str, other: str) -> None:
+    assert check(source, same, "user").verdict == check(same, source, "user").verdict == "evict_ok"
+    assert check(source, other, "user").verdict == "below_floor"
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "by the 15/12 split"),
+        ("es", "el 1/3 de los usuarios"),
+        ("fr", "le 15/12 des voix"),
+        ("nl", "voor 10-12 personen"),
+        ("de", "bis 15.12 GB"),
+        ("de", "version 03.12"),
+        ("ja", "15/12"),
+    ],
+)
+def test_fraction_range_or_decimal_number_is_no_day_f2(language: str, text: str) -> None:
+    assert values(text, language) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "held", "not_held"),
+    [
+        ("--12-09", "2026-12-09", "2026-12-10"),
+        ("--12-09", "--12-09T17:00", "--12-10T17:00"),
+        ("2026-12-09", "2026-12-09T17:00", "--12-09T17:00"),
+        ("T17:00", "--12-09T17:00", "--12-09T18:00"),
+        ("T17:00", "2026-12-09T17:00", "2026-12-09"),
+        ("--12-09T17:00", "2026-12-09T17:00", "--12-09"),
+    ],
+)
+def test_date_is_held_by_one_that_says_more_f2(value: str, held: str, not_held: str) -> None:
+    assert more_exact(value, held)
+    assert not more_exact(value, not_held)
+    assert not more_exact(held, value)
+
+
+@pytest.mark.parametrize(
+    ("source", "summary", "held"),
+    [
+        ("On 8 December the meeting starts at 15:00.", "The meeting starts on 8 December at 15:00.", True),
+        ("The meeting starts on 8 December at 15:00.", "On 8 December the meeting starts at 15:00.", True),
+        ("The meeting starts on 8 December at 15:00.", "On 8 December the meeting starts at 16:00.", False),
+        ("The meeting starts on 8 December at 15:00.", "On 9 December the meeting starts at 15:00.", False),
+        ("The meeting starts on 8 December at 15:00.", "On 8 December the meeting moves from 15:00 to 16:00.", False),
+    ],
+)
+def test_time_told_apart_from_its_day_is_the_same_f2(source: str, summary: str, held: bool) -> None:
+    """F2: a date with a time is held by its day and its time in one clause that has no other time."""
+    dates = [fact for fact in check(source, summary, "user").facts if fact.cls == "commitment"]
+    assert dates
+    assert all(fact.survives for fact in dates) is held

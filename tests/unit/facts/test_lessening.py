@@ -233,7 +233,7 @@ def test_language_of_a_short_pair_is_the_one_whose_words_of_grammar_stand_there_
             "Rechnungen dürfen nur Anna, Ben und Carla freigeben.",
             "below_floor",
         ),
-        ("Nur Anna und Ben dürfen Rechnungen freigeben.", "Rechnungen dürfen nur Anna und Ben freigeben.", "evict_ok"),
+        ("Nur Anna und Ben dürfen zahlen.", "Zahlen dürfen nur Anna und Ben.", "evict_ok"),
     ],
 )
 def test_f2_list_of_those_who_alone_may_grows_by_nobody(source: str, summary: str, verdict: str) -> None:
@@ -259,4 +259,23 @@ def test_f2_list_of_those_who_alone_may_grows_by_nobody(source: str, summary: st
 )
 def test_f2_words_beside_a_statement_are_weighed(source: str, summary: str, verdict: str) -> None:
     """F2: leave given behind a ban, stress between commas, a time by itself, a comparison as a bound, a label's number."""
+    assert check(source, summary, "user").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("source", "summary", "verdict"),
+    [
+        ("The limit is 40.", "In staging, the limit is 40.", "below_floor"),
+        ("The limit is 40.", "The limit is 40 in staging.", "below_floor"),
+        ("The limit is 40.", "Limit: 40.", "evict_ok"),
+        ("Ticket volume: at most 40 per day.", "In staging, ticket volume is at most 40 per day.", "below_floor"),
+        ("Ticket volume: at most 40 per day.", "Ticket volume must not exceed 40 per day.", "evict_ok"),
+        ("The memory limit for staging is 2 GB.", "In staging, the memory limit is 2 GB.", "evict_ok"),
+        ("The budget cap is $500 a month.", "Budget: capped at $500 per month.", "evict_ok"),
+        ("升级期间不要运行批处理任务。", "周五晚上服务器升级；升级期间禁止运行批处理任务。", "evict_ok"),
+        ("不要运行批处理任务。", "服务器升级；升级期间禁止运行批处理任务。", "below_floor"),
+    ],
+)
+def test_f2_limit_is_confined_by_a_case_and_not_by_another_clause(source: str, summary: str, verdict: str) -> None:
+    """F2: a case before a limit narrows it; what stands beyond a semicolon confines something else."""
     assert check(source, summary, "user").verdict == verdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ledger.facts.check import check
 from ledger.facts.fold import fold
 from ledger.facts.lexicon import LANGUAGES
 from ledger.facts.quantities import find_numbers
@@ -157,3 +158,20 @@ def test_number_in_words_and_digits_of_a_language_has_its_value_f2(language: str
 def test_words_that_make_no_number_are_none_f2(language: str, text: str) -> None:
     """F2: articles, idioms (`千万`, by all means) and numbers side by side (`三四`, three or four) have no exact value."""
     assert [n for n in values(text, language) if n not in {"2", "3", "4", "4 month"}] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "same", "other"),
+    [
+        ("Las ventas suman 84 000 € en total.", "Las ventas suman 84.000 € en total.", "Las ventas suman 84.500 € en total."),
+        ("Les ventes atteignent 84 000 €.", "Les ventes atteignent 84000 €.", "Les ventes atteignent 84 €."),
+        ("Naprawa kosztuje 4 000 €.", "Naprawa kosztuje 4.000 €.", "Naprawa kosztuje 400 €."),
+        ("Ремонт стоит 84 000 €.", "Ремонт стоит 84000 €.", "Ремонт стоит 48000 €."),
+        ("Reparationen kostar 4 000 €.", "Reparationen kostar 4.000 €.", "Reparationen kostar 4.100 €."),
+        ("Die Reparatur kostet 84 000 €.", "Die Reparatur kostet 84.000 €.", "Die Reparatur kostet 84 €."),
+        ("The repair costs 1 084 000 €.", "The repair costs 1,084,000 €.", "The repair costs 84,000 €."),
+    ],
+)
+def test_thousands_grouped_by_spaces_are_one_number_f2(source: str, same: str, other: str) -> None:
+    assert check(source, same, "user").verdict == "evict_ok"
+    assert check(source, other, "user").verdict == "below_floor"
