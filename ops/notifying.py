@@ -7,6 +7,8 @@ import shlex
 import shutil
 import socket
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -171,10 +173,15 @@ def run_notifier(log_url: str, notify: list[str], web_address: str | None, token
         broker="kafka://" + address.target.replace(",", ";kafka://"),
         credentials=_credentials(kafka),
         prefix=kafka.prefix,
-        group=f"{GROUP}-{digest('agents', socket.gethostname(), str(folder), *(sorted(notify) or [listen.url])).hex()[:12]}",
+        group=group_of(folder, sorted(notify) or [listen.url]),
         look=LogLook(log_url).fault,
     )
     return run_agents(agents, following, folder=folder, site=site)
+
+
+def group_of(folder: Path, targets: Sequence[str]) -> str:
+    """The name under which one machine's agents with this folder read for these targets; others read for themselves."""
+    return f"{GROUP}-{digest('agents', socket.gethostname(), str(folder), *targets).hex()[:12]}"
 
 
 class LogLook:

@@ -34,3 +34,33 @@ async def test_call_that_failed_is_told_with_the_address_and_what_to_do() -> Non
         assert failed.message == f"kafka://broker.example:9092: reading{f': {words}' if words else ''}"
         assert failed.hint
     await connection.close()
+
+
+async def test_brokers_that_are_away_are_told_once_and_once_when_they_are_back(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A program hears two lines, not one for each attempt of each call; what is over at once it does not hear of."""
+    connection = KafkaConnection("127.0.0.1:9", {}, 30.0)
+    failures = 0
+
+    async def attempt() -> str:
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise errors.NodeNotReadyError("not ready")
+        return "done"
+
+    async def nothing() -> None:
+        return None
+
+    monkeypatch.setattr(connection, "_look_again", nothing)
+    monkeypatch.setattr("ledger.kafka.connection.PAUSE_S_FIRST", 0.001)
+    for patience_s, told_lines in ((60.0, []), (0.0, ["does not answer", "is back after"])):
+        monkeypatch.setattr("ledger.kafka.connection.TOLD_AFTER_S", patience_s)
+        failures = 4
+        caplog.clear()
+        assert await connection.insist("reading", attempt) == "done"
+        lines = [record.getMessage() for record in caplog.records if record.name == "cledger.kafka"]
+        assert len(lines) == len(told_lines)
+        assert all(words in line for words, line in zip(told_lines, lines, strict=True))
+    await connection.close()

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from ops.cli.allocator import LARGE_BYTES, keep_little
+from ops.cli.main import main
 
 
 class Library:
@@ -34,3 +35,13 @@ def test_c_library_is_told_to_keep_little(platform: str, told: list[tuple[int, i
 def test_library_without_the_knob_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     keep_little()
+
+
+@pytest.mark.parametrize(("command", "kept"), [("worker", False), ("status", True)])
+def test_who_serves_for_long_keeps_what_it_will_ask_for_again(
+    command: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+    monkeypatch.setattr("ops.cli.main.allocator.keep_little", lambda: told.append(True))
+    main([command, "--no-such-option"])
+    assert bool(told) is kept

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from consumers.agents import Agents, Notification
 from ledger.errors import UsageError
 from ops import notifying
-from ops.notifying import Command, Lines, WebHook, run_notifier, sink_of
+from ops.notifying import Command, Lines, WebHook, group_of, run_notifier, sink_of
 from schemas.codec import encode
 from tests.unit.consumers.test_agents import alert
 
@@ -145,3 +145,10 @@ async def test_failed_notification_is_told_until_one_arrives() -> None:
         assert (agents.sent, agents.failed) == (number - 1, 1)
     agents.reach.note("no answer")
     assert "no answer" in agents.reasons[0]
+
+
+def test_p9_each_target_hears_all_alerts_and_goes_on_where_it_was() -> None:
+    """P9: a group of its own for each target and folder, the same one after a restart; a mistyped target takes nothing away."""
+    groups = [group_of(Path(folder), [target]) for folder in ("/a", "/b") for target in ("-", "https://hooks.example/x")]
+    assert len(set(groups)) == len(groups)
+    assert group_of(Path("/a"), ["-"]) == groups[0]
