@@ -38,38 +38,75 @@ def compared(fact: Fact, finding: Finding, source: str, summary: SummaryText, wh
     """The finding, or a worse one: `source` is the sentence that states the fact, or the fact's own words; `whole`
     the text that it stands in, if it is at hand.
     """
+    at = _sentence_of(finding, source, summary)
+    if at is None:
+        return finding
+    found = _turned(fact, finding, source, summary, at)
+    return _added(fact, found, source, summary, at, whole) if whole and found is finding else found
+
+
+def restated(fact: Fact, finding: Finding, source: Callable[[], str], summary: SummaryText) -> Finding:
+    """The finding of `survival`, or a worse one, for a fact of which only its own words are at hand; `source` gives those of
+    the facts beside it.
+    """
+    if fact.cls not in _STATEMENTS:
+        return finding
+    at = _sentence_of(finding, fact.value, summary)
+    whole = source() if at is not None else ""
+    return _added(fact, finding, fact.value, summary, at, whole) if at is not None and whole else finding
+
+
+_STATEMENTS = frozenset({"prohibition", "instruction"})
+"""Facts whose value is a sentence that lays down what is to be. (A question and a statement have one value.)"""
+
+
+def _sentence_of(finding: Finding, source: str, summary: SummaryText) -> int | None:
+    """Which sentence of the summary holds a fact that survives; None where there is none that can be compared word by word."""
     if finding.outcome not in SURVIVING or finding.start is None or finding.end is None or not summary.sentence_spans:
-        return finding
-    at = bisect_right(summary.sentence_spans, (finding.start, len(summary.text))) - 1
-    start, end = summary.sentence_spans[max(0, at)]
+        return None
+    at = max(0, bisect_right(summary.sentence_spans, (finding.start, len(summary.text))) - 1)
+    start, end = summary.sentence_spans[at]
     if not start <= finding.start < end or end - start > SENTENCE_CHARS_MAX or len(source) > SENTENCE_CHARS_MAX:
-        return finding
+        return None
+    return at
+
+
+def _turned(fact: Fact, finding: Finding, source: str, summary: SummaryText, at: int) -> Finding:
+    """The finding, or a worse one where the sentence says of the statement's words that they do not hold, or turns one."""
+    assert finding.start is not None
+    assert finding.end is not None
+    start, end = summary.sentence_spans[at]
     known, told = contrasts_of(summary.language), fold(source)
-    if fact.cls in _LAID_DOWN and _withdrawn(known, told, summary, max(0, at)):
+    if fact.cls in _LAID_DOWN and _withdrawn(known, told, summary, at):
         return Finding("changed", start, end)
     if summary.may_strike and _struck(summary.text, finding.start, finding.end, source):
         return Finding("changed", start, end)
     if fact.context.startswith(MARK):  # it has no sentence whose words could be compared
-        return Finding("changed", start, end) if whole and _taken_back(fact, summary, max(0, at), whole) else finding
+        return finding
     if fact.cls == "prohibition" and _waived(known, told, summary.folded[start:end]):
         return Finding("inverted", start, end, polarity="inverted")
     if fact.cls == "numeric" and _superseded(
         known, told, summary.folded[start : finding.start], summary.folded[finding.end : end]
     ):
         return Finding("changed", finding.start, finding.end)
-    text, ban = summary.text[start:end], fact.cls == "prohibition"
-    if ban and whole and narrowed(fact.value, text, whole, summary.language):
-        return Finding("changed", start, end)
-    said = contrast(source, text, summary.language, qualified=fact.cls in _ABOUT, dropped=ban)
+    dropped = fact.cls == "prohibition"
+    said = contrast(source, summary.text[start:end], summary.language, qualified=fact.cls in _ABOUT, dropped=dropped)
     if said == "inverted":
         return Finding("inverted", start, end, polarity="inverted")
-    if said:
+    return Finding("changed", start, end) if said else finding
+
+
+def _added(fact: Fact, finding: Finding, source: str, summary: SummaryText, at: int, whole: str) -> Finding:
+    """The finding, or a worse one where the sentence, or the next, has words beside the statement's that make it less."""
+    start, end = summary.sentence_spans[at]
+    if fact.context.startswith(MARK):
+        return Finding("changed", start, end) if _taken_back(fact, summary, at, whole) else finding
+    text, told = summary.text[start:end], fold(source)
+    if fact.cls == "prohibition" and narrowed(fact.value, text, whole, summary.language):
         return Finding("changed", start, end)
-    if not whole:
-        return finding
     if fact.cls in _TOLD and _asked(text, source):
         return Finding("changed", start, end)
-    if fact.cls != "identifier" and _taken_back(fact, summary, max(0, at), whole):
+    if fact.cls != "identifier" and _taken_back(fact, summary, at, whole):
         return Finding("changed", start, end)
     if (shaded := _shaded(fact, finding, told, summary, (start, end))) is not None:
         return shaded
@@ -93,17 +130,6 @@ def _shaded(fact: Fact, finding: Finding, source: str, summary: SummaryText, spa
     if lost or case_told(source, sentence, language):
         return Finding("changed", start, end)
     return None
-
-
-def restated(fact: Fact, finding: Finding, source: Callable[[], str], summary: SummaryText) -> Finding:
-    """The same for a fact of which only its own words are at hand; `source` gives those of the facts beside it."""
-    if finding.outcome not in SURVIVING or fact.cls not in _STATEMENTS:
-        return finding
-    return compared(fact, finding, fact.value, summary, source())
-
-
-_STATEMENTS = frozenset({"prohibition", "instruction"})
-"""Facts whose value is a sentence that lays down what is to be. (A question and a statement have one value.)"""
 
 
 def _asked(summary: str, source: str) -> bool:
