@@ -100,8 +100,10 @@ class Backend(Protocol):
         """
         ...
 
-    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
-        """The words at each place."""
+    async def quote(self, scope: str, places: Sequence[Place], after: int) -> list[str]:
+        """The words at each place, empty where none are on record; `after` as for `recall`. Raises `LogUnavailable` where it
+        cannot be told which it is.
+        """
         ...
 
     async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None, after: int) -> Fetched:
@@ -262,7 +264,7 @@ class LedgerClient:
             return ()
         said = [(item.span, item.start, item.end) for item in items]
         instead = [(summary, item.summary_start, item.summary_end) for item in items]
-        words = await self._backend.quote(scope, [*said, *instead])
+        words = await self._backend.quote(scope, [*said, *instead], self._after(scope))
         return tuple(map(QuotedEvidence, items, words, words[len(items) :]))
 
     async def recall(self, scope: str, session: str, fact: str, as_of: str) -> list[Any]:

@@ -250,11 +250,17 @@ class FleetBackend:
         async with self._reading(scope) as reading:
             return await recall(reading, reading.session(session, scope), fact, as_of)
 
-    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
-        """See `ledger.client.Backend`."""
-        reply = await self._ask("quote", Question(scope=scope, places=list(places)))
-        if reply is not None:
-            return [words.text for words in reply.all(Words)]
+    async def quote(self, scope: str, places: Sequence[Place], after: int) -> list[str]:
+        """See `ledger.client.Backend`. An owner that does not know yet is asked again for `REPLACED_S`."""
+        question = self._question(scope, "", after, places=list(places))
+        until_s = time.monotonic() + REPLACED_S
+        while (reply := await self._ask("quote", question)) is not None:
+            words = reply.all(Words)
+            if all(one.status != "unknown" for one in words):
+                return [one.text for one in words]
+            if time.monotonic() > until_s:
+                break
+            await asyncio.sleep(ASK_AGAIN_S)
         async with self._reading(scope) as reading:
             quotes = Quotes(reading, scope)
             return [await quotes.cut(*place) for place in places]

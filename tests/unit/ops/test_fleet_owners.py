@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import ledger.client
@@ -19,6 +20,8 @@ from ledger.log import LogIdentity
 from ledger.refusals import AnswerUnknown
 from ops import fleet
 from ops.fleet import Fleet, FleetBackend
+from ops.queries.quotes import Words
+from ops.queries.unknown import unknown_words
 from ops.settings import KafkaSettings
 from ops.worker_answers import Question
 from ops.worker_client import NobodyAnswers, Reply
@@ -181,3 +184,22 @@ async def test_reason_that_cannot_be_had_holds_up_nobody(monkeypatch: pytest.Mon
     async with asyncio.timeout(5):
         with pytest.raises(AnswerUnknown, match="it was withdrawn"):
             await scope.request_compaction("m", [], timeout_s=0.05)
+
+
+async def test_words_of_a_refusal_are_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """V1: an owner whose index lags says that it does not know; that is no fact without words."""
+    monkeypatch.setattr(fleet, "ASK_AGAIN_S", 0.01)
+    monkeypatch.setenv("CLEDGER_DATA", str(tmp_path))
+    asked: list[Question] = []
+
+    class Lagging(Workers):
+        async def _post(self, address: str, what: str, question: Question) -> Reply:
+            asked.append(question)
+            words = Words(status="ok", text="40 req/s") if len(asked) > 2 else unknown_words(1)
+            return Reply([msgspec.json.encode(Words(status="absent", text="")), msgspec.json.encode(words)], 0)
+
+    log = MemoryLog()
+    backend = FleetBackend("kafka://127.0.0.1:9", log, Lagging(monkeypatch, THERE))
+    places = [("m1", None, None), ("m1", 0, 8)]
+    assert await backend.quote("s", places, 7) == ["", "40 req/s"]
+    assert [question.after for question in asked] == [{0: 7}] * 3
