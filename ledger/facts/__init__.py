@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from ledger.facts.check import CheckResult, FactResult, Passage, check, unsupported
-from ledger.facts.comparison import restated
-from ledger.facts.extract import extract
+from ledger.facts.comparing.comparison import restated
+from ledger.facts.comparing.summary import SummaryText
+from ledger.facts.comparing.survival import survival
+from ledger.facts.extraction.extract import extract
 from ledger.facts.findings import Finding
 from ledger.facts.grounded import grounded
 from ledger.facts.model import EXTRACTOR, RULES_VERSION
 from ledger.facts.seed_method import SeedSentence, seed_sentences, seed_survives
-from ledger.facts.summary import SummaryText
-from ledger.facts.survival import survival
 
 __all__ = [
     "EXTRACTOR",

@@ -9,18 +9,18 @@ from typing import Literal
 
 import msgspec
 
-from ledger.facts.blocks import blocks, sentences
-from ledger.facts.comparison import compared
-from ledger.facts.detection import detect, detect_beside
-from ledger.facts.entry_facts import is_entry
-from ledger.facts.extract import extract
+from ledger.facts.comparing.comparison import compared
+from ledger.facts.comparing.summary import SummaryText
+from ledger.facts.comparing.survival import survival
+from ledger.facts.extraction.entry_facts import is_entry
+from ledger.facts.extraction.extract import extract
+from ledger.facts.extraction.unread import is_unread
 from ledger.facts.findings import Finding
-from ledger.facts.fold import SPACE, fold, normalise
-from ledger.facts.lexicon import UNREAD
+from ledger.facts.language.detection import detect, detect_beside
+from ledger.facts.language.fold import SPACE, fold, normalise
+from ledger.facts.language.lexicon import UNREAD
 from ledger.facts.model import RULES_VERSION
-from ledger.facts.summary import SummaryText
-from ledger.facts.survival import survival
-from ledger.facts.unread import is_unread
+from ledger.facts.structure.blocks import blocks, sentences
 from ledger.facts.unrecognised import holds_words, unrecognised
 from ledger.rules.floors import at_least, floor_of
 from schemas.facts import SURVIVING, Fact, FactClass, FactKind, Survival
@@ -76,8 +76,8 @@ def check(source: str, summary: str, role: Role, *, id: str | None = None, quote
     """Measure every fact of `source` in `summary` and compare with the floors (F1, F2). Deterministic, never raises.
 
     `unknown` is answered where nothing of what could be read was lost, but a sentence of the source is in a language without a
-    table, or no fact is recognised in it, and the summary does not hold its words. An entry (`ledger.facts.entries`) that is
-    lost is below the floor whoever told it.
+    table, or no fact is recognised in it, and the summary does not hold its words. An entry (`ledger.facts.structure.entries`)
+    that is lost is below the floor whoever told it.
 
     `quoted` adds the words of the summary to each fact. Halves of surrogate pairs are read as U+FFFD, as in transcripts.
     """

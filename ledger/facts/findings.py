@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ledger.facts.fold import DIGITS, fold
+from ledger.facts.language.fold import DIGITS, fold
 from schemas.facts import Survival
 
 

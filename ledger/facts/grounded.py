@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ledger.facts.dates import find_dates, numeric_readings
 from ledger.facts.findings import is_date
-from ledger.facts.fold import fold, normalise
-from ledger.facts.lexicon import LANGUAGES
-from ledger.facts.quantities import readings
+from ledger.facts.language.fold import fold, normalise
+from ledger.facts.language.lexicon import LANGUAGES
+from ledger.facts.values.dates import find_dates, numeric_readings
+from ledger.facts.values.quantities import readings
 from schemas.facts import Fact
 from schemas.ids import fact_id
 

@@ -5,12 +5,12 @@
 - `key/key` alternatives of one word: concepts (`@start`, `-@start` for its opposite) and the stem
 - `^` before a name that has to stand in any restatement, `!` an identifier, `#` a number or date in canonical form
 - `%` a mark of the statement itself: `%imp` imperative or obligation, `%exc` a negation with an exception (`%not`: a plain
-  *not*), `%always` an order without exception, `%todo` what is still to be done, `%rule` what lays down, `%then` what may
-  have changed since, `%soft` what allows exceptions by its own words (`usually`, `if possible`), `%may` what gives leave,
-  `%maybe` what only may be, `%ask` a question, `%,` the next member of a list, `%ban` a negated statement, `%it` one about a
-  pronoun, `%verb=key` the word that is negated, `%act=key` the verb of an order, `%if=key` a word of the condition,
-  `%r=` the roles of words by their number (see `ledger.facts.roles`), `%entry` a value under its names, `%yes` or `%no` one
-  that is ticked or not (see `ledger.facts.entries`)
+  *not*), `%always` an order without exception, `%todo` what is still to be done, `%rule` what lays down, `%then` what may have
+  changed since, `%soft` what allows exceptions by its own words (`usually`, `if possible`), `%may` what gives leave, `%maybe`
+  what only may be, `%ask` a question, `%,` the next member of a list, `%ban` a negated statement, `%it` one about a pronoun,
+  `%verb=key` the word that is negated, `%act=key` the verb of an order, `%if=key` a word of the condition, `%r=` the roles of
+  words by their number (see `ledger.facts.language.roles`), `%entry` a value under its names, `%yes` or `%no` one that is
+  ticked or not (see `ledger.facts.structure.entries`)
 - `%<` and `%>` say that a date bounds from above (`by`, `until`) or from below (`after`, `from`)
 - `<key` and `-<key` stand for *before key* and *after key*
 - a space within a key is written U+00A0, a slash U+2215
@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ledger.facts.analysis import Sentence
-from ledger.facts.clauses import Clause
-from ledger.facts.tokens import Token
+from ledger.facts.extraction.analysis import Sentence
+from ledger.facts.language.clauses import Clause
+from ledger.facts.language.tokens import Token
 
 RULES_VERSION = "r4"
 """Version of the facts' survival and of every rule over them; part of each decision."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
-from ledger.facts.fold import lower
+from ledger.facts.language.fold import lower
 
 UNITS_MIN, UNITS_MAX = 25, 400
 """UTF-16 code units of a sentence, both included."""

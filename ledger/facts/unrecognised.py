@@ -7,17 +7,17 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
-from ledger.facts import lexicon as lx
-from ledger.facts.blocks import blocks, sentences
-from ledger.facts.entries import REMARKS, entries
-from ledger.facts.fold import WORD, fold
-from ledger.facts.summary import SummaryText
-from ledger.facts.toolout import LONG_CHARS
+from ledger.facts.comparing.summary import SummaryText
+from ledger.facts.language import lexicon as lx
+from ledger.facts.language.fold import WORD, fold
+from ledger.facts.structure.blocks import blocks, sentences
+from ledger.facts.structure.entries import REMARKS, entries
+from ledger.facts.structure.toolout import LONG_CHARS
 from schemas.facts import Fact
 from schemas.records import Role
 
 SMALL_TALK = frozenset(
-    fold(tomllib.loads((files(__package__) / "data" / "small_talk.toml").read_text("utf-8"))["words"]).split()
+    fold(tomllib.loads((files("ledger.facts") / "data" / "small_talk.toml").read_text("utf-8"))["words"]).split()
 )
 
 OTHER_WORDS_MAX = 6

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from ledger.facts.fold import SPACE
-from ledger.facts.lexicon import Language
-from ledger.facts.shorter import content, figures, last_part, names, squashed
-from ledger.facts.standing import (
+from ledger.facts.language.fold import SPACE
+from ledger.facts.language.lexicon import Language
+from ledger.facts.settled.shorter import content, figures, last_part, names, squashed
+from ledger.facts.settled.standing import (
     EDGE,
     END,
     asks,
@@ -24,7 +24,7 @@ from ledger.facts.standing import (
     section_edges,
     users_words,
 )
-from ledger.facts.toolout import written_file
+from ledger.facts.structure.toolout import written_file
 
 SENTENCE_CHARS_MAX = 1000
 """Of a sentence without stops so much is looked at around a fact."""
@@ -93,7 +93,7 @@ class Look:
 
     @cached_property
     def pasted(self) -> bool:
-        """See `ledger.facts.standing.pasted`."""
+        """See `ledger.facts.settled.standing.pasted`."""
         return pasted(self.text)
 
     @cached_property

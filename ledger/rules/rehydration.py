@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from ledger.facts.fold import fold
+from ledger.facts.language.fold import fold
 
 Authority = Literal["verified", "write_time", "decayed", "unbacked"]
 ClaimFault = Literal["", "contradicted", "key_not_derivable", "not_found", "not_raw", "not_recorded", "does_not_hold"]

@@ -8,7 +8,7 @@ session's own: who said it, what was done and said next, what was taken back, wh
   or broke in before anything came of it and said it anew. What stands is taken back only by most of its own words with its
   verb, or by words about what was said (`ledger.rules.takings`).
 - The user's words. A standing wish, ban, limit or deadline, a choice, and what was put off, stays open; so does what is to be
-  asked first. A ban is one by its facts or by its words (`ledger.facts.forbidding`). A request is settled as
+  asked first. A ban is one by its facts or by its words (`ledger.facts.settled.forbidding`). A request is settled as
   `acted` once calls followed it and the work went on or was reported; a call that the user stopped leaves it open. A question,
   and what was told along with it, is `answered` by the reply. What only the user can know (a figure with a unit or bound, an
   address, a name) is open where it is stated as such. Of a pasted text only bans for good stay.

@@ -10,11 +10,10 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
-from ledger.facts.forbidding import begins_denied, dated, denies_all, forbids, lifts, orders, permits, untagged
-from ledger.facts.identifiers import NAMES_IN_FILES, classify
-from ledger.facts.lexicon import ENGLISH, Language
-from ledger.facts.shorter import NAME_CHARS_MIN, content, figures
-from ledger.facts.standing import (
+from ledger.facts.language.lexicon import ENGLISH, Language
+from ledger.facts.settled.forbidding import begins_denied, dated, denies_all, forbids, lifts, orders, permits, untagged
+from ledger.facts.settled.shorter import NAME_CHARS_MIN, content, figures
+from ledger.facts.settled.standing import (
     asks,
     denies,
     language_of,
@@ -26,7 +25,8 @@ from ledger.facts.standing import (
     users_words,
     without,
 )
-from ledger.facts.toolout import CALL, faulty, written_file
+from ledger.facts.structure.toolout import CALL, faulty, written_file
+from ledger.facts.values.identifiers import NAMES_IN_FILES, classify
 from ledger.rows import FactRow, LostRow
 from ledger.rules.look import SENTENCE_CHARS_MAX, Look, Sentence, file_name, squashed_names
 from ledger.rules.settled import Step, Telling

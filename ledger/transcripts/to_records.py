@@ -49,7 +49,7 @@ Mask = Callable[[str], str]
 
 
 class Extract(Protocol):
-    """`ledger.facts.extract`: the facts of a text, with ids under the scope's key."""
+    """`ledger.facts.extraction.extract`: the facts of a text, with ids under the scope's key."""
 
     def __call__(self, text: str, role: str, *, scope_key: str) -> Manifest:
         """Measure `text`."""

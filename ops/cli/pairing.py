@@ -29,8 +29,8 @@ def beside(text: str, cls: str, outcome: str, says: str) -> str:
         return SAYS
     if is_another_id(text, cls, says):
         return NEAREST
-    from ledger.facts.shorter import content
-    from ledger.facts.standing import language_of
+    from ledger.facts.settled.shorter import content
+    from ledger.facts.settled.standing import language_of
 
     counted = cls in ("numeric", "commitment")
     if counted:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from ledger.facts import check
-from ledger.facts.lexicon import LANGUAGES
+from ledger.facts.language.lexicon import LANGUAGES
 from ops.evidence.report import SHOWN, Table, percent, table
 from schemas.facts import FACT_CLASSES
 from schemas.records import Role

@@ -11,9 +11,9 @@ from itertools import islice
 
 import msgspec
 
-from ledger.facts.lexicon import LANGUAGES, Language
-from ledger.facts.shorter import Shorter
-from ledger.facts.standing import language_of
+from ledger.facts.language.lexicon import LANGUAGES, Language
+from ledger.facts.settled.shorter import Shorter
+from ledger.facts.settled.standing import language_of
 from ledger.lookup import fact_row, span_facts, span_row
 from ledger.rows import RoundRow, SpanRow
 from ledger.rules.look import Around, Look
@@ -55,7 +55,7 @@ class _Stayed:
         self._shorter: Shorter | None = None
 
     def holds(self, passage: str, cls: FactClass, language: Language, *, named: bool = False) -> bool:
-        """See `ledger.facts.shorter.Shorter`."""
+        """See `ledger.facts.settled.shorter.Shorter`."""
         if self._shorter is None:
             self._shorter = Shorter(self._texts)
         return self._shorter.holds(passage, cls, language, named=named)

@@ -7,7 +7,7 @@ import re
 
 from ledger.errors import UsageError
 from ledger.facts import extract
-from ledger.facts.survival import split_bound
+from ledger.facts.comparing.survival import split_bound
 from ledger.lookup import fact_row, facts_by_value, span_facts
 from ledger.rows import FactRow
 from ledger.state import FACT, PLACE, SPAN, fact_key, name_key, ordinal_key

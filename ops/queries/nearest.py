@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ledger.facts.findings import is_date
-from ledger.facts.fold import normalise
-from ledger.facts.shorter import content
-from ledger.facts.standing import asks, language_of, sentence_at
+from ledger.facts.language.fold import normalise
+from ledger.facts.settled.shorter import content
+from ledger.facts.settled.standing import asks, language_of, sentence_at
 from ledger.lookup import carrier_count, fact_in_session
 from ledger.rows import FactRow
 from ledger.rules.carriers import Answer, reconstitute

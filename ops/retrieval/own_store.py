@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from consumers.auditor import own_answer
-from ledger.facts.fold import fold
+from ledger.facts.language.fold import fold
 from ledger.lookup import span_row, summary_row
 from ledger.retrieval import Fetched, Hit
 from ledger.rows import SpanRow, SummaryRow

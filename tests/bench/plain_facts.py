@@ -19,16 +19,19 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from ledger.facts import analysis, dates, identifiers, lexicon, model, quantities, tokens
-from ledger.facts.analysis import Sentence
-from ledger.facts.blocks import Block
-from ledger.facts.builder import Builder
-from ledger.facts.dates import Dated
-from ledger.facts.fold import WORD
-from ledger.facts.known import CEASES, EVERY_LOOK
-from ledger.facts.lexicon import Language
-from ledger.facts.tokens import Token
-from ledger.facts.toolout import tells
+from ledger.facts import model
+from ledger.facts.extraction import analysis
+from ledger.facts.extraction.analysis import Sentence
+from ledger.facts.extraction.builder import Builder
+from ledger.facts.language import lexicon, tokens
+from ledger.facts.language.fold import WORD
+from ledger.facts.language.known import CEASES, EVERY_LOOK
+from ledger.facts.language.lexicon import Language
+from ledger.facts.language.tokens import Token
+from ledger.facts.structure.blocks import Block
+from ledger.facts.structure.toolout import tells
+from ledger.facts.values import dates, identifiers, quantities
+from ledger.facts.values.dates import Dated
 from schemas.facts import FACT_CLASSES, FactClass
 
 ANYTHING = re.compile("")
@@ -86,7 +89,8 @@ def _tells(builder: Builder, block: Block, _: Language, small: bool) -> bool:
 @contextmanager
 def plainly() -> Iterator[None]:
     """Within it `extract` works the plain way."""
-    modules = {name: import_module(f"ledger.facts.{name}") for name in ("extract", "analysis", "values", "bulk", "salience")}
+    names = ("extract", "analysis", "passages", "bulk", "salience")
+    modules = {name: import_module(f"ledger.facts.extraction.{name}") for name in names}
     classify, core = identifiers.classify.__wrapped__, identifiers._core.__wrapped__
     with (
         patch.object(modules["extract"], "look", lambda *_: "all"),
@@ -95,7 +99,7 @@ def plainly() -> Iterator[None]:
         patch.object(modules["analysis"], "read_words", read_words),
         patch.object(modules["analysis"], "find_dates", find_dates),
         patch.object(modules["analysis"], "classify", classify),
-        patch.object(modules["values"], "classify", classify),
+        patch.object(modules["passages"], "classify", classify),
         patch.object(modules["bulk"], "classify", classify),
         patch.object(modules["salience"], "classify", classify),
         patch.object(identifiers, "classify", classify),
@@ -140,7 +144,7 @@ def _pass_of(cls: FactClass, builder: Builder, found: list[Block], language: Lan
     """Find the facts of one class: each sentence is searched for the words or marks of the class, and read where they stand."""
     if cls == "instruction" and builder.role != "user":
         return
-    module, told_by, add = import_module("ledger.facts.extract"), _TOLD_BY.get(cls), Builder.add
+    module, told_by, add = import_module("ledger.facts.extraction.extract"), _TOLD_BY.get(cls), Builder.add
     every, values, table, code = module.sentences, module.add_values, module._table, module.add_code
 
     def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -170,7 +174,7 @@ def _pass_of(cls: FactClass, builder: Builder, found: list[Block], language: Lan
         _read_blocks(builder, found, language)
 
 
-_read_blocks = import_module("ledger.facts.extract")._read_blocks
+_read_blocks = import_module("ledger.facts.extraction.extract")._read_blocks
 
 
 @contextmanager
@@ -181,5 +185,5 @@ def by_class() -> Iterator[None]:
         for cls in FACT_CLASSES:
             _pass_of(cls, builder, found, language)
 
-    with plainly(), patch.object(import_module("ledger.facts.extract"), "_read_blocks", passes):
+    with plainly(), patch.object(import_module("ledger.facts.extraction.extract"), "_read_blocks", passes):
         yield

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 import msgspec
 
 from ledger.facts import SummaryText, extract, seed_sentences, survival
-from ledger.facts.names import LiveNames
+from ledger.facts.values.names import LiveNames
 from ledger.transcripts.claude_shapes import Line
 from ledger.transcripts.model import Message
 from ledger.transcripts.reading import Transcript

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from ledger.facts import check
-from ledger.facts.contrasts import CONTRASTS, contrast, narrowed
-from ledger.facts.lexicon import ENGLISH, LANGUAGES
+from ledger.facts.comparing.contrasts import CONTRASTS, contrast, narrowed
+from ledger.facts.language.lexicon import ENGLISH, LANGUAGES
 from schemas.facts import SURVIVING
 
 PAIRS: list[dict[str, Any]] = [

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from ledger.facts import check
-from ledger.facts.fold import WORD, fold
-from ledger.facts.lexicon import LANGUAGES
+from ledger.facts.language.fold import WORD, fold
+from ledger.facts.language.lexicon import LANGUAGES
 
 FOLDER = Path(__file__).parent / "languages"
 RIGHT_MIN = {"tuned": 0.97, "held_out": 0.94}

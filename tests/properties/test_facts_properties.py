@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.facts import SummaryText, extract, grounded, survival
-from ledger.facts.fold import fold
-from ledger.facts.numerals import decimal, show
+from ledger.facts.language.fold import fold
+from ledger.facts.values.numerals import decimal, show
 from schemas.facts import FACT_CLASSES, SURVIVING, Fact
 
 WORDS = st.sampled_from(

@@ -54,9 +54,9 @@ def main() -> None:
         import msgspec  # noqa: F401  only to see whether it is there
     except ImportError:
         _stand_in()
-    from ledger.facts.extract import extract
-    from ledger.facts.summary import SummaryText
-    from ledger.facts.survival import survival
+    from ledger.facts.comparing.summary import SummaryText
+    from ledger.facts.comparing.survival import survival
+    from ledger.facts.extraction.extract import extract
     from schemas.records import Role
 
     text, summary = (Path(name).read_text("utf-8") for name in sys.argv[1:3])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ledger.facts.check import check
-from ledger.facts.dated import more_exact
-from ledger.facts.dates import find_dates
-from ledger.facts.fold import fold
-from ledger.facts.lexicon import LANGUAGES
+from ledger.facts.comparing.dated import more_exact
+from ledger.facts.language.fold import fold
+from ledger.facts.language.lexicon import LANGUAGES
+from ledger.facts.values.dates import find_dates
 
 
 def values(text: str, language: str = "en") -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ledger.facts import check
-from ledger.facts.entries import entries
-from ledger.facts.entry_facts import is_entry
-from ledger.facts.extract import extract
+from ledger.facts.extraction.entry_facts import is_entry
+from ledger.facts.extraction.extract import extract
 from ledger.facts.grounded import grounded
-from ledger.facts.toolout import LONG_CHARS
+from ledger.facts.structure.entries import entries
+from ledger.facts.structure.toolout import LONG_CHARS
 from ledger.facts.unrecognised import unrecognised
 from schemas.records import Role
 

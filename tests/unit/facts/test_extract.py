@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ledger.facts import EXTRACTOR, check, extract, grounded, seed_sentences, seed_survives, unsupported
-from ledger.facts.salience import FACTS_MAX, SHORT_TOOL_FACTS, TOOL_FACTS_MAX
+from ledger.facts.extraction.salience import FACTS_MAX, SHORT_TOOL_FACTS, TOOL_FACTS_MAX
 from schemas.records import Role
 
 TEXT = (

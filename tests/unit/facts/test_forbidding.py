@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ledger.facts.forbidding import KINDS, begins_denied, dated, denies_all, forbids, lifts, orders, permits, untagged
-from ledger.facts.lexicon import LANGUAGES, UNREAD
-from ledger.facts.standing import WORDS
+from ledger.facts.language.lexicon import LANGUAGES, UNREAD
+from ledger.facts.settled.forbidding import KINDS, begins_denied, dated, denies_all, forbids, lifts, orders, permits, untagged
+from ledger.facts.settled.standing import WORDS
 
 ENGLISH = LANGUAGES["en"]
 READ = [code for code, language in LANGUAGES.items() if language is not UNREAD]

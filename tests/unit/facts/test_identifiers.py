@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ledger.facts import Finding, SummaryText, extract, survival
-from ledger.facts.identifiers import classify, find_identifiers
+from ledger.facts.values.identifiers import classify, find_identifiers
 from schemas.facts import Fact
 
 

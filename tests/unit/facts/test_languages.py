@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ledger.facts import check, extract
-from ledger.facts.detection import detect
-from ledger.facts.fold import fold
-from ledger.facts.lexicon import LANGUAGES, UNREAD
+from ledger.facts.language.detection import detect
+from ledger.facts.language.fold import fold
+from ledger.facts.language.lexicon import LANGUAGES, UNREAD
 
 FOLDER = Path(__file__).parents[3] / "ledger" / "facts" / "data" / "lang"
 FILES = sorted(FOLDER.glob("*.toml"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ledger.facts import check
-from ledger.facts.conditions import other_number, range_told_as_two
-from ledger.facts.lexicon import ENGLISH, LANGUAGES, NEG, UNREAD
-from ledger.facts.listing import members
-from ledger.facts.reading import ADDITIONS, items, spoken
-from ledger.facts.retraction import TABLES, retractions_of, taken_back
+from ledger.facts.comparing.conditions import other_number, range_told_as_two
+from ledger.facts.comparing.listing import members
+from ledger.facts.comparing.reading import ADDITIONS, items, spoken
+from ledger.facts.comparing.retraction import TABLES, retractions_of, taken_back
+from ledger.facts.language.lexicon import ENGLISH, LANGUAGES, NEG, UNREAD
 
 BAN = "Never wipe the disk."
 BANS = {

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.facts import SummaryText, survival
-from ledger.facts.names import SPOTS_MAX, LiveNames, NamedText
-from ledger.facts.names import _search as search
+from ledger.facts.values.names import SPOTS_MAX, LiveNames, NamedText
+from ledger.facts.values.names import _search as search
 from schemas.facts import SURVIVING, Fact
 from schemas.ids import fact_id
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ledger.facts.check import check
-from ledger.facts.fold import fold
-from ledger.facts.lexicon import LANGUAGES
-from ledger.facts.quantities import find_numbers
+from ledger.facts.language.fold import fold
+from ledger.facts.language.lexicon import LANGUAGES
+from ledger.facts.values.quantities import find_numbers
 
 
 def values(text: str, language: str = "en") -> list[str]:
@@ -88,7 +88,7 @@ def test_number_inside_a_name_is_none(text: str) -> None:
 
 def test_number_restricting_a_noun_keeps_its_bound_f2() -> None:
     """A ban on large sheets says nothing against the bound; a ban on exceeding turns it."""
-    from ledger.facts.analysis import analyse
+    from ledger.facts.extraction.analysis import analyse
 
     def ops(text: str) -> list[str]:
         return [n.canonical for n in analyse(text, fold(text), 0, len(text), LANGUAGES["en"]).numbers]

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.facts import extract
-from ledger.facts.analysis import analyse
-from ledger.facts.fold import fold
-from ledger.facts.identifiers import may_name
-from ledger.facts.known import KNOWN_MAX
-from ledger.facts.lexicon import ENGLISH, LANGUAGES, Language
-from ledger.facts.tokens import Token, read_words
+from ledger.facts.extraction.analysis import analyse
+from ledger.facts.language.fold import fold
+from ledger.facts.language.known import KNOWN_MAX
+from ledger.facts.language.lexicon import ENGLISH, LANGUAGES, Language
+from ledger.facts.language.tokens import Token, read_words
+from ledger.facts.values.identifiers import may_name
 from schemas.records import Role
 from tests.bench.plain_facts import plainly
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ledger.facts.lexicon import LANGUAGES
-from ledger.facts.shorter import Shorter
+from ledger.facts.language.lexicon import LANGUAGES
+from ledger.facts.settled.shorter import Shorter
 from schemas.facts import FactClass
 
 ENGLISH = LANGUAGES["en"]

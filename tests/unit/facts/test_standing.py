@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ledger.facts import standing
-from ledger.facts.lexicon import LANGUAGES, UNREAD
-from ledger.facts.standing import (
+from ledger.facts.language.lexicon import LANGUAGES, UNREAD
+from ledger.facts.settled import standing
+from ledger.facts.settled.standing import (
     KINDS,
     asks,
     language_of,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ledger.facts import SummaryText, check, extract, survival
-from ledger.facts import restatement as search
-from ledger.facts.places import PLACES_MAX, Place, Wanted
-from ledger.facts.restatement import CANDIDATES, POSTINGS_MAX
+from ledger.facts.comparing import restatement as search
+from ledger.facts.comparing.places import PLACES_MAX, Place, Wanted
+from ledger.facts.comparing.restatement import CANDIDATES, POSTINGS_MAX
 
 WORDS = "server queue cache index batch worker record report table audit".split()
 

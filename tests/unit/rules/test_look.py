@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ledger.facts.standing import asks, language_of
+from ledger.facts.settled.standing import asks, language_of
 from ledger.rules.look import SENTENCE_CHARS_MAX, Around, Look
 
 

@@ -1,0 +1,1 @@
+"""Words and what they do in a sentence: folding, stems, tables of languages, tokens, clauses."""

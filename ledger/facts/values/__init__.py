@@ -1,0 +1,1 @@
+"""Values in a text: numbers with units, rates, dates and times, identifiers, names."""
