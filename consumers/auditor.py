@@ -21,10 +21,10 @@ from ledger.fold import is_on_record
 from ledger.log import EVENTS, Entry, Log, NewEntry
 from ledger.lookup import fact_row, scope_row, session_at, session_row, span_facts, span_row
 from ledger.masking import mask
+from ledger.recorder import made
 from ledger.retrieval import Fetched
 from ledger.rows import SessionRow, SpanRow
 from ledger.rules.trust import pinned
-from ledger.scope import made
 from ledger.state import ALERT, PLACE, Rows, name_key, ordinal_key
 from schemas.codec import NotARecord, UnknownType, decode_record, encode
 from schemas.ids import digest, fingerprint

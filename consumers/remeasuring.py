@@ -20,8 +20,8 @@ from ledger.facts import extract
 from ledger.fold import is_span_on_record
 from ledger.log import EVENTS, Entry, Log, LogIdentity, NewEntry
 from ledger.lookup import span_facts, span_row
+from ledger.recorder import made
 from ledger.rows import SpanRow
-from ledger.scope import made
 from ledger.state import fact_name
 from ledger.storage.layout import space_hint, sync_directory
 from schemas.codec import RECORD_BYTES_MAX, NotARecord, UnknownType, decode_record, encode

@@ -15,9 +15,10 @@ from ledger.answers import Answer, Answers, Waiting
 from ledger.errors import LedgerError, LogClosed, LogUnavailable, UsageError
 from ledger.evolve.requests import WITHDRAWN
 from ledger.log import EVENTS, Log, NewEntry, partition_of
+from ledger.recorder import made
 from ledger.refusals import AnswerUnknown, QuotedEvidence
 from ledger.retrieval import Fetched, Retrieval
-from ledger.scope import Scope, made
+from ledger.scope import Scope
 from schemas.codec import NotARecord, decode_record, encode
 from schemas.decisions import (
     AnyDecision,

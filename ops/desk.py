@@ -18,8 +18,8 @@ from ledger.fold import is_on_record
 from ledger.log import EVENTS, NewEntry
 from ledger.lookup import request_row, scope_row, span_facts
 from ledger.masking import mask
+from ledger.recorder import made
 from ledger.retrieval import Fetched, Retrieval
-from ledger.scope import made
 from ledger.state import fact_name
 from ops.json_lines import NothingInFile, json_lines
 from ops.queries.overview import trust_of

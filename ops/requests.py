@@ -7,7 +7,7 @@ import msgspec
 from ledger.errors import LedgerError, UsageError
 from ledger.log import EVENTS, NewEntry
 from ledger.lookup import fact_row
-from ledger.scope import made
+from ledger.recorder import made
 from ledger.state import fact_key
 from ops.queries.facts import named_facts
 from ops.store import Reading, Store

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from ledger.log import DECISIONS, EVENTS, NewEntry
-from ledger.scope import made
+from ledger.recorder import made
 from ops.queries.quotes import Quotes, excerpt
 from ops.store import Reading, scratch_store
 from schemas.codec import decode_decision, encode

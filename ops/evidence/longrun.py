@@ -16,7 +16,7 @@ import msgspec
 from ledger.facts import RULES_VERSION, extract
 from ledger.log import EVENTS, NewEntry
 from ledger.masking import mask
-from ledger.scope import made
+from ledger.recorder import made
 from ops.evidence.chance import seeded
 from ops.evidence.compactor import Line, compacted, text_of
 from ops.evidence.generator import Turn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ledger.facts import extract
 from ledger.log import DECISIONS
-from ledger.scope import made
+from ledger.recorder import made
 from ops.evidence.compactor import STORE_MINUTES, CarelessStore, Line, text_of
 from ops.evidence.longrun import KEPT_TURNS, SCOPE, Run, Spoken, ranges
 from ops.evidence.world import Planted

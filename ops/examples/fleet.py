@@ -28,8 +28,9 @@ import msgspec
 
 from ledger.client import LedgerClient
 from ledger.errors import LedgerError
+from ledger.recorder import made
 from ledger.refusals import RecordConflict, Refused
-from ledger.scope import Scope, made
+from ledger.scope import Scope
 from ops import open_ledger
 from ops.asking import Asked, asked
 from ops.queries.wanted import Wanted

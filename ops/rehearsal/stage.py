@@ -8,7 +8,7 @@ from typing import Any
 from ledger.facts import RULES_VERSION, extract
 from ledger.log import ALERTS, DECISIONS, EVENTS, NewEntry
 from ledger.masking import mask
-from ledger.scope import made
+from ledger.recorder import made
 from ops.queries.overview import trust_of
 from ops.rehearsal.scenario import Scenario
 from ops.store import Store

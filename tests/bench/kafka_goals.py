@@ -26,7 +26,7 @@ from consumers.partition import BATCH_BYTES, BATCH_ENTRIES, Partition
 from ledger.adapters.kafka_log import KafkaLog
 from ledger.fold import step
 from ledger.log import DECISIONS, EVENTS, NewEntry
-from ledger.scope import made
+from ledger.recorder import made
 from ledger.state import Draft
 from ops.kafka.broker import Cluster
 from ops.kafka.jars import missing_tools

@@ -12,8 +12,8 @@ import pytest
 
 from ledger.client import LedgerClient
 from ledger.log import DECISIONS, EVENTS, NewEntry, partition_of
+from ledger.recorder import made
 from ledger.refusals import AnswerUnknown, RecallFloorViolation, RehydrationBoundaryError
-from ledger.scope import made
 from ops import open_ledger, open_ledger_sync
 from schemas.codec import decode_decision, encode
 from schemas.records import Candidate, Claim, CompactionRequested

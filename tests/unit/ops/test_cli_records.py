@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from ledger.facts import RULES_VERSION
-from ledger.scope import made
+from ledger.recorder import made
 from ops.record_file import read_records
 from schemas.codec import encode
 from schemas.records import AuditRecorded, DegradationAcknowledged, PlainText, SessionOpened, SpanRecorded
