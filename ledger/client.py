@@ -101,10 +101,8 @@ class Backend(Protocol):
         """
         ...
 
-    async def quote(self, scope: str, places: Sequence[Place], after: int) -> list[str]:
-        """The words at each place, empty where none are on record; `after` as for `recall`. Raises `LogUnavailable` where it
-        cannot be told which it is.
-        """
+    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
+        """The words at each place, empty where none are on record. Raises `LogUnavailable` where that cannot be told."""
         ...
 
     async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None, after: int) -> Fetched:
@@ -265,7 +263,7 @@ class LedgerClient:
             return ()
         said = [(item.span, item.start, item.end) for item in items]
         instead = [(summary, item.summary_start, item.summary_end) for item in items]
-        words = await self._backend.quote(scope, [*said, *instead], self._after(scope))
+        words = await self._backend.quote(scope, [*said, *instead])
         return tuple(map(QuotedEvidence, items, words, words[len(items) :]))
 
     async def recall(self, scope: str, session: str, fact: str, as_of: str) -> list[Any]:

@@ -54,9 +54,8 @@ class FoldingBackend:
         async with self._reading() as reading:
             return await recall(reading, reading.session(session, scope), fact, as_of)
 
-    async def quote(self, scope: str, places: Sequence[Place], after: int) -> list[str]:
+    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
         """See `ledger.client.Backend`."""
-        del after
         with self._store.reading() as reading:
             quotes = Quotes(reading, scope)
             return [await quotes.cut(*place) for place in places]

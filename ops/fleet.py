@@ -250,9 +250,9 @@ class FleetBackend:
         async with self._reading(scope) as reading:
             return await recall(reading, reading.session(session, scope), fact, as_of)
 
-    async def quote(self, scope: str, places: Sequence[Place], after: int) -> list[str]:
-        """See `ledger.client.Backend`. An owner that does not know yet is asked again for `REPLACED_S`."""
-        question = self._question(scope, "", after, places=list(places))
+    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
+        """See `ledger.client.Backend`. An owner that is still catching up is asked again for `REPLACED_S`."""
+        question = Question(scope=scope, places=list(places))
         until_s = time.monotonic() + REPLACED_S
         while (reply := await self._ask("quote", question)) is not None:
             words = reply.all(Words)

@@ -28,7 +28,7 @@ from ledger.retrieval import Fetched
 from ops.queries.alerts import Cursor, stream
 from ops.queries.forgotten import forgotten
 from ops.queries.overview import sessions, status, with_last
-from ops.queries.quotes import Quotes, words_at
+from ops.queries.quotes import Quotes, Words, words_at
 from ops.queries.recall import carriers_answer, explain, recall
 from ops.queries.requests import outcome
 from ops.queries.seed_method import forgotten_by_seed
@@ -374,8 +374,13 @@ async def _quote(reading: Reading, question: Question) -> Said:
     if not reading.holds(question.scope):
         return Said([unknown_words(reading.gap) for _ in question.places])
     quotes = Quotes(reading, question.scope)
-    words = [await words_at(quotes, *place) for place in question.places]
-    return Said([unknown_words(reading.gap) if reading.gap and one.status == "absent" else one for one in words])
+    return Said([await _words(quotes, place, reading.gap) for place in question.places])
+
+
+async def _words(quotes: Quotes, place: tuple[str, int | None, int | None], gap: int) -> Words:
+    """The words at a place; unknown where its record may be among those that are not folded yet."""
+    words = await words_at(quotes, *place)
+    return unknown_words(gap) if gap and words.status == "absent" and place[1] is not None else words
 
 
 async def _rehydrate(reading: Reading, question: Question) -> Said:

@@ -173,7 +173,7 @@ class NobodyDecides:
     async def recall(self, scope: str, session: str, fact: str, as_of: str, after: int) -> list[Any]:
         return []
 
-    async def quote(self, scope: str, places: Sequence[Place], after: int) -> list[str]:
+    async def quote(self, scope: str, places: Sequence[Place]) -> list[str]:
         return [""] * len(places)
 
     async def rehydrate(self, scope: str, session: str, claim: Claim, retrieval: Retrieval | None, after: int) -> Fetched:

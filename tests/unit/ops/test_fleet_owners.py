@@ -201,5 +201,5 @@ async def test_words_of_a_refusal_are_waited_for(monkeypatch: pytest.MonkeyPatch
     log = MemoryLog()
     backend = FleetBackend("kafka://127.0.0.1:9", log, Lagging(monkeypatch, THERE))
     places = [("m1", None, None), ("m1", 0, 8)]
-    assert await backend.quote("s", places, 7) == ["", "40 req/s"]
-    assert [question.after for question in asked] == [{0: 7}] * 3
+    assert await backend.quote("s", places) == ["", "40 req/s"]
+    assert len(asked) == 3

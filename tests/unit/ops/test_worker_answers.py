@@ -187,6 +187,9 @@ async def test_lagging_partition_answers_unknown_in_the_shape_of_each_answer(
     assert note == "unknown"
     asked = msgspec.json.decode((await site.lines("request", **who, request="r9"))[0], type=RequestAnswer)
     assert asked.status == "unknown"
+    places = [(f"{SCOPE}:m1", 4, 11), (f"{SCOPE}:m1", None, None), ("not-folded-yet", 0, 4)]
+    quotes = await site.lines("quote", **who, places=places)
+    assert [json.loads(line)["status"] for line in quotes] == ["ok", "absent", "unknown"]
     nobody = {**who, "session": "not-folded-yet"}
     assert json.loads((await site.lines("status", **nobody))[0])["trust"] == "unknown"
     assert json.loads((await site.lines("rehydrate", **who, claim={"text": "x", "key": f"{SCOPE}:m1"}))[0])["status"] == "error"
