@@ -26,8 +26,8 @@ from ops.session_names import guesses, the_one
 from ops.settings import KafkaSettings, Settings, parse_log_url
 from ops.store import Reading, Store, in_order, open_store
 from ops.wiring import open_log
-from ops.worker_answers import Question
 from ops.worker_client import NobodyAnswers, Reply, SharedFault, WorkerClient
+from ops.worker_questions import Question
 from ops.worker_web import read_token
 from schemas.records import Claim
 

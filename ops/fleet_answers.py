@@ -16,8 +16,8 @@ from ops.queries.overview import SessionAnswer, StatusAnswer
 from ops.queries.recall import ExplainAnswer, RecallAnswer
 from ops.queries.wanted import Wanted
 from ops.wiring import open_log
-from ops.worker_answers import Question
 from ops.worker_client import Reply
+from ops.worker_questions import Question
 
 
 class Workers:

@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 
 from ledger.errors import LedgerError, LogClosed, LogUnavailable, UsageError
-from ops.worker_answers import CURSOR_HEADER, GAP_HEADER, LOG_HEADER, Question
+from ops.worker_questions import CURSOR_HEADER, GAP_HEADER, LOG_HEADER, Question
 
 CONNECT_S = 2.0
 ANSWER_S = 30.0

@@ -18,7 +18,8 @@ from consumers.worker import Worker
 from ledger.errors import LogUnavailable, UsageError
 from ops.cli.screen import json_line
 from ops.telemetry import exposition
-from ops.worker_answers import LOG_HEADER, WorkerAnswers
+from ops.worker_answers import WorkerAnswers
+from ops.worker_questions import LOG_HEADER
 
 DEFAULT_PORT = 6066
 OPEN_PATHS = ("/healthz", "/readyz")

@@ -198,7 +198,7 @@ def run_shares(url: str, processes: int, story: Story) -> list[Row]:
 async def workers_there(url: str) -> None:
     """Raises `NobodyAnswers`, with what to do, unless some worker owns every partition of the log."""
     from ops.fleet_answers import fleet_at
-    from ops.worker_answers import Question
+    from ops.worker_questions import Question
 
     async with fleet_at(url) as workers:
         await workers.fleet.ask_all("sessions", Question(prefix="no session begins like this"))

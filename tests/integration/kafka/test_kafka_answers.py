@@ -14,7 +14,7 @@ from ledger.log import EVENTS, partition_of
 from ops.examples import fleet as example
 from ops.fleet import Fleet as Workers
 from ops.settings import KafkaSettings
-from ops.worker_answers import Question
+from ops.worker_questions import Question
 from tests.support.cli import CODEX_SAMPLE, SAMPLE, SESSION, Ran, in_process
 from tests.support.fleet import Fleet, fleet
 

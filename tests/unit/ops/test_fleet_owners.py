@@ -23,8 +23,8 @@ from ops.fleet import Fleet, FleetBackend
 from ops.queries.quotes import Words
 from ops.queries.unknown import unknown_words
 from ops.settings import KafkaSettings
-from ops.worker_answers import Question
 from ops.worker_client import NobodyAnswers, Reply
+from ops.worker_questions import Question
 
 GONE, THERE = "http://gone", "http://there"
 

@@ -30,7 +30,8 @@ from ops.queries.overview import StatusAnswer, sessions, status, with_last
 from ops.queries.recall import ExplainAnswer, RecallAnswer, carriers_answer, explain, recall
 from ops.queries.requests import RequestAnswer, outcome
 from ops.store import Store, scratch_store
-from ops.worker_answers import GAP_HEADER, LOG_HEADER, Question, WorkerAnswers
+from ops.worker_answers import WorkerAnswers
+from ops.worker_questions import GAP_HEADER, LOG_HEADER, Question
 from ops.worker_web import problem
 
 LIMIT = "The gateway accepts 40 req/s at most."

@@ -15,8 +15,8 @@ from aiohttp import web
 
 from ledger.errors import LogClosed, LogUnavailable, UsageError
 from ops import worker_client
-from ops.worker_answers import GAP_HEADER, LOG_HEADER, Question
 from ops.worker_client import NobodyAnswers, SharedFault, Unreached, WorkerClient
+from ops.worker_questions import GAP_HEADER, LOG_HEADER, Question
 
 LOG = "log-of-this-test"
 QUESTION = Question(scope="s")
