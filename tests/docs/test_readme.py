@@ -129,6 +129,13 @@ def test_readme_names_every_promise_and_every_exit_code() -> None:
     assert re.findall(r"^\| (\d+) ", codes, re.MULTILINE) == ["0", "1", "2", "3", "4", "5", "130"]
 
 
+def test_readme_explains_every_rule_that_a_decision_or_loss_may_name() -> None:
+    sources = "".join(path.read_text("utf-8") for path in sorted((ROOT / "ledger").rglob("*.py")))
+    assert re.findall(r"^\| ([ICFRTD]\d) \|", TEXT, re.MULTILINE) == sorted(
+        set(re.findall(r"\b[ICFRTD]\d\b", sources)), key=lambda code: ("ICFRTD".index(code[0]), code)
+    )
+
+
 def test_runbook_has_an_entry_for_every_kind_of_alert() -> None:
     """Every alert carries its kind as the key of its runbook entry."""
     entries = set(re.findall(r"^### (\w+)$", RUNBOOK, re.MULTILINE))
