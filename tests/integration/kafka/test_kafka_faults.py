@@ -46,7 +46,7 @@ async def test_broker_killed_under_load_loses_and_reorders_nothing_acknowledged(
     """F6, L1, L2: appends, a reader and somebody who waits live through `kill -9` and a restart."""
     log = await new_log(own_broker.servers, 1, timeout_s=60)
     acknowledged: dict[int, bytes] = {}
-    stop = asyncio.Event()
+    stop, appended = asyncio.Event(), asyncio.Event()
 
     async def appending(name: str) -> None:
         number = 0
@@ -59,11 +59,11 @@ async def test_broker_killed_under_load_loses_and_reorders_nothing_acknowledged(
     read: list[bytes] = []
 
     async def following() -> None:
-        while not stop.is_set() or len(read) < await log.end(EVENTS, 0):
+        while not appended.is_set() or len(read) < await log.end(EVENTS, 0):
             if await wait_for(log, EVENTS, 0, len(read), 0.2):
                 read.extend(entry.value for entry in await log.read(EVENTS, 0, len(read)))
 
-    tasks = [asyncio.create_task(appending(f"writer-{n}")) for n in range(8)] + [asyncio.create_task(following())]
+    writers, reader = [asyncio.create_task(appending(f"writer-{n}")) for n in range(8)], asyncio.create_task(following())
     while len(acknowledged) < 500:  # noqa: ASYNC110  the count is what is waited for
         await asyncio.sleep(0.01)
     own_broker.kill_node(1)
@@ -73,7 +73,9 @@ async def test_broker_killed_under_load_loses_and_reorders_nothing_acknowledged(
     while len(acknowledged) < before + 500:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     stop.set()
-    await asyncio.gather(*tasks)
+    await asyncio.gather(*writers)
+    appended.set()
+    await reader
     found = [entry async for entry in all_entries(log, EVENTS, 0)]
     await log.close()
     assert [entry.position.offset for entry in found] == list(range(len(found)))
