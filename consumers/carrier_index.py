@@ -159,24 +159,29 @@ class Batch:
         _note_published(self._txn, self._index.file, outputs, done)
 
     def finish(self) -> None:
-        """Write every changed row and the position. The transaction commits when its block ends."""
+        """Write every changed row and the position. The transaction commits when its block ends.
+
+        The drafts are used up: what is written stays in memory until the commit, and what it was made from need not.
+        """
         rows = rows_of(self._index.file)
-        changes: list[tuple[bytes, Any]] = []
+        changes: list[tuple[bytes, bytes | None]] = []
         for scope, stored, draft in self._drafts.values():
-            for table, key, row in draft.changes():
-                changes.append((stored.place_for(table, key), row))
+            for table, key, row in draft.drain():
+                changes.append((stored.place_for(table, key), _encode_row(row) if row is not None else None))
                 if table is TIMER:
                     self._set(TIMERS, key[len(TIMER_GROUP) : len(TIMER_GROUP) + 8] + scope, b"" if row is not None else None)
                 elif table is REQUEST:
                     waits = row is not None and row.status == PENDING
                     self._set(GRANTS, scope + key, msgspec.msgpack.encode((row.session, row.request)) if waits else None)
-        changes.sort(key=lambda change: change[0])
-        for full, row in changes:
+        self._drafts.clear()
+        changes.sort(key=_place, reverse=True)
+        while changes:
+            full, value = changes.pop()
             self._index.file.touched()
-            if row is None:
+            if value is None:
                 rows.delete(self._txn, full)
             else:
-                rows.put(self._txn, full, _encode_row(row))
+                rows.put(self._txn, full, value)
         progress = self._db(PROGRESS)
         self._txn.put(_OFFSET, self.offset_next.to_bytes(8, "big"), db=progress)
         self._txn.put(_CHAIN, self.chain, db=progress)
@@ -444,6 +449,10 @@ def _note_on_record(txn: lmdb.Transaction[Any], file: LmdbFile, output: Publishe
     after = known.with_copy(output.source_offset)
     if after is not known:
         txn.put(id_key, after.stored(), db=published)
+
+
+def _place(change: tuple[bytes, bytes | None]) -> bytes:
+    return change[0]
 
 
 def read_progress(txn: lmdb.Transaction[Any], progress: lmdb._Database) -> tuple[int, bytes]:

@@ -223,6 +223,18 @@ class Draft:
             for key, row in rows.items():
                 yield table, key, row
 
+    def drain(self) -> Iterator[tuple[Table[Any], bytes, Any]]:
+        """As `changes`, and each is forgotten with the next one: of a large draft little is left by the time it was read."""
+        self._groups.clear()
+        for prefix, rows in self._changed.items():
+            table = TABLE_BY_PREFIX[prefix]
+            order = list(rows)
+            order.reverse()
+            while order:
+                key = order.pop()
+                yield table, key, rows.pop(key)
+        self._changed.clear()
+
     def apply_to(self, target: Draft) -> None:
         """Hand the changes on to another draft."""
         for table, key, row in self.changes():

@@ -22,6 +22,7 @@ session's own: who said it, what was done and said next, what was taken back, wh
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol
@@ -39,12 +40,13 @@ BLANK_SHARE = 10
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Why a loss is settled and by which span; no reason: it is open. `role` is whose words they are, where that was asked: the
-    result of a tool call that a user refused or answered holds the user's.
+    """Why a loss is settled, and `by` which span of its session, as its ordinal; no reason: it is open. Without an ordinal it
+    is the span by which a decision was reversed, or none. `role` is whose words they are, where that was asked: the result of a
+    tool call that a user refused or answered holds the user's.
     """
 
     reason: Reason | None = None
-    span: str | None = None
+    by: int = 0
     role: str = ""
 
 
@@ -53,10 +55,8 @@ HELD = Verdict("held_shorter")
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One span of a session as far as this rule looks at it."""
+    """What one span of a session does, as far as this rule looks at it. Most spans do the same as others."""
 
-    ordinal: int
-    span: str
     role: str
     call: bool = False
     writes: str = ""
@@ -87,15 +87,16 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cls: FactClass
     kind: str
     outcome: str
-    reversed_by: str
+    reversed: bool
+    """A later decision says the opposite."""
     own: bool
     """Its value tells by itself and stands in no file: a figure with a unit or bound, a date, an address, a ticket."""
     blank: bool
     """Its round's summary keeps next to nothing."""
     needed_again: bool = False
     """A later call of another round uses this name, which stands in no file."""
-    used_by: str = ""
-    """The call of the same round that uses this name of a file, or writes the name into one."""
+    used_by: int = 0
+    """The ordinal of the call of the same round that uses this name of a file, or writes the name into one."""
     whole: bool = False
     """The fact is the whole text."""
     written: bool = False
@@ -139,11 +140,13 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Turn(msgspec.Struct, frozen=True):
-    """What followed a statement up to the user's next words or to the end of its round; words in a row are one turn."""
+    """What followed a statement up to the user's next words or to the end of its round, as ordinals, 0 where there is none.
+    Words in a row are one turn.
+    """
 
-    call: str = ""
-    reply: str = ""
-    next: str = ""
+    call: int = 0
+    reply: int = 0
+    next: int = 0
     """The user's next span."""
     over: bool = False
     """The user went on, or the agent's last word stands behind its last call."""
@@ -151,87 +154,83 @@ class _Turn(msgspec.Struct, frozen=True):
     """The user stopped the first thing that the agent set out to do."""
 
 
-def _ordinal(step: Step) -> int:
-    return step.ordinal
-
-
-def _first_of(row: tuple[int, str, Taking]) -> int:
-    return row[0]
-
-
 class Course:
-    """The spans of one session in order."""
+    """What the spans of one session do, in order. Spans are named by their ordinals; 0 says that there is none."""
 
-    def __init__(self, steps: Iterable[Step]) -> None:
-        self._steps: Sequence[Step] = sorted(steps, key=lambda step: step.ordinal)
-        self._ordinals = [step.ordinal for step in self._steps]
-        self._users = [step for step in self._steps if step.role == "user"]
-        self._records = [step for step in self._steps if step.records]
-        self._takings = [(step.ordinal, step.span, taking) for step in self._steps for taking in step.takings]
+    def __init__(self, ordinals: Sequence[int], steps: Sequence[Step]) -> None:
+        """`ordinals` of the spans rise, and `steps` say what each does."""
+        self._ordinals, self._steps = ordinals, steps
+        doing = list(zip(ordinals, steps, strict=True))
+        self._users = array("Q", (ordinal for ordinal, step in doing if step.role == "user"))
+        self._records = array("Q", (ordinal for ordinal, step in doing if step.records))
+        self._takings = [(ordinal, taking) for ordinal, step in doing for taking in step.takings]
 
     def turn(self, ordinal: int, until: int) -> _Turn:
         """What followed the span up to the user's next words, and up to `until`."""
-        call, reply, calls, stopped, closed = "", "", 0, False, False
-        for step in self._after(ordinal, until):
+        call, reply, calls, stopped, closed = 0, 0, 0, False, False
+        for at, step in self._after(ordinal, until):
             stopped = stopped or (step.refused and calls <= 1)
             if step.role == "user" and (call or reply or stopped):
-                return _Turn(call, reply, step.span, True, stopped)
+                return _Turn(call, reply, at, True, stopped)
             if step.call:
-                call, calls, closed = call or step.span, calls + 1, False
+                call, calls, closed = call or at, calls + 1, False
             elif step.role == "assistant":
-                reply, closed = step.span, True
-        return _Turn(call, reply, "", closed, stopped)
+                reply, closed = at, True
+        return _Turn(call, reply, 0, closed, stopped)
 
     def closing(self, ordinal: int, until: int) -> bool:
         """Does the agent do nothing more after this span before the user speaks or the round ends?"""
-        for step in self._after(ordinal, until):
+        for _, step in self._after(ordinal, until):
             if step.role == "user":
                 return True
             if step.call or step.role == "assistant":
                 return False
         return True
 
-    def next_user(self, ordinal: int, until: int) -> str:
-        """The user's next span of the round, or the empty string."""
+    def next_user(self, ordinal: int, until: int) -> int:
+        """The user's next span of the round."""
         return self._first(self._users, ordinal, until)
 
-    def carried_out(self, told: Telling) -> str:
+    def carried_out(self, told: Telling) -> int:
         """The first later span of the round that writes a file of the proposal's section, and into it half of the names of
         the section or most of the words of the statement.
         """
-        for step in self._after(told.ordinal, told.until):
+        for at, step in self._after(told.ordinal, told.until):
             if not step.writes or (told.files and step.writes not in told.files):
                 continue
             named = len(told.names & step.names) * 2 >= max(1, len(told.names))
             if named or len(told.words & step.words) * 3 >= max(1, len(told.words)) * 2:
-                return step.span
-        return ""
+                return at
+        return 0
 
-    def recorded(self, ordinal: int, until: int) -> str:
-        """The first later span of the round that records the work for good, or the empty string."""
+    def recorded(self, ordinal: int, until: int) -> int:
+        """The first later span of the round that records the work for good."""
         return self._first(self._records, ordinal, until)
 
     @staticmethod
-    def _first(steps: Sequence[Step], ordinal: int, until: int) -> str:
-        at = bisect_right(steps, ordinal, key=_ordinal)
-        return steps[at].span if at < len(steps) and steps[at].ordinal <= until else ""
+    def _first(ordinals: Sequence[int], ordinal: int, until: int) -> int:
+        at = bisect_right(ordinals, ordinal)
+        return ordinals[at] if at < len(ordinals) and ordinals[at] <= until else 0
 
-    def taken_back(self, told: Telling) -> str:
-        """The user's later span that takes the statement back or gives another figure for it, or the empty string."""
+    def taken_back(self, told: Telling) -> int:
+        """The user's later span that takes the statement back or gives another figure for it."""
         at, strict = bisect_right(self._takings, told.ordinal, key=_first_of), told.role == "user" and _until_lifted(told)
-        for _, span, taking in self._takings[at : at + TAKINGS_MAX]:
+        for ordinal, taking in self._takings[at : at + TAKINGS_MAX]:
             if strict and lifts_standing(taking, told.words, told.figures, told.verb):
-                return span
+                return ordinal
             if not strict and takes_back(taking, told.words, told.figures):
-                return span
-        return ""
+                return ordinal
+        return 0
 
-    def _after(self, ordinal: int, until: int) -> Iterable[Step]:
+    def _after(self, ordinal: int, until: int) -> Iterable[tuple[int, Step]]:
         for at in range(bisect_right(self._ordinals, ordinal), len(self._steps)):
-            step = self._steps[at]
-            if step.ordinal > until:
+            if self._ordinals[at] > until:
                 return
-            yield step
+            yield self._ordinals[at], self._steps[at]
+
+
+def _first_of(row: tuple[int, Taking]) -> int:
+    return row[0]
 
 
 class Held(Protocol):
@@ -246,15 +245,15 @@ def settle(told: Telling, course: Course, held: Held) -> Verdict:
     """The verdict on one loss."""
     if told.outcome == "inverted":
         return OPEN
-    if told.reversed_by:
-        return Verdict("superseded", told.reversed_by)
+    if told.reversed:
+        return Verdict("superseded")
     if told.role == "tool":
         return _tools(told, course, held)
     if told.role == "user":
         later = course.taken_back(told)
         return Verdict("superseded", later) if later else _users(told, course, held)
     verdict = _agents(told, course, held)
-    later = course.taken_back(told) if verdict == OPEN else ""
+    later = course.taken_back(told) if verdict == OPEN else 0
     return Verdict("superseded", later) if later else verdict
 
 
@@ -321,7 +320,7 @@ def _agents(told: Telling, course: Course, held: Held) -> Verdict:
         return _unless_held(held)
     if told.cls == "commitment" and told.lasting:
         return _unless_held(held)
-    answer = course.next_user(told.ordinal, told.until) if told.chooses else ""
+    answer = course.next_user(told.ordinal, told.until) if told.chooses else 0
     if answer:
         return Verdict("answered", answer)
     if told.proposed and told.cls not in _DETAILS and course.closing(told.ordinal, told.until):
@@ -336,6 +335,6 @@ def _tools(told: Telling, course: Course, held: Held) -> Verdict:
     if told.needed_again or (told.whole and told.own):
         return _unless_held(held)
     if told.written:
-        recorded = "" if told.blank else course.recorded(told.ordinal, told.until)
+        recorded = 0 if told.blank else course.recorded(told.ordinal, told.until)
         return Verdict("acted", recorded) if recorded else _unless_held(held)
     return Verdict("passing")

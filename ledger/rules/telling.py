@@ -68,13 +68,13 @@ class Spoken(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where a lost fact stood: the span, the last ordinal that its round took along, and whether its summary keeps next to
-    nothing. `reversed_by` is the later span that states the opposite, or the empty string.
+    nothing. `reversed` says that a later span states the opposite.
     """
 
     span: Spoken
     until: int
     blank: bool
-    reversed_by: str
+    reversed: bool
 
 
 def step(span: Spoken, text: str, *, proposals: bool) -> Step:
@@ -85,8 +85,6 @@ def step(span: Spoken, text: str, *, proposals: bool) -> Step:
     spoken = text if span.role == "user" else text[words:] if words is not None else ""
     written = bool(target) and proposals
     return Step(
-        ordinal=span.ordinal,
-        span=span.span,
         role="user" if words is not None else span.role,
         call=call,
         writes=file_name(target),
@@ -121,7 +119,7 @@ def telling(look: Look, row: LostRow, fact: FactRow, place: Place) -> Telling:
         cls=cast(FactClass, fact.cls),
         kind=fact.kind,
         outcome=row.outcome,
-        reversed_by=place.reversed_by,
+        reversed=place.reversed,
         own=_tells_by_itself(fact, role),
         blank=place.blank,
         whole=tool and look.whole(row.start, row.end),

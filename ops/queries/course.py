@@ -63,7 +63,6 @@ class _Stayed:
 
 class _Use(msgspec.Struct, frozen=True):
     ordinal: int
-    span: str
     writes: bool
 
 
@@ -80,6 +79,10 @@ _encode_told = msgspec.msgpack.Encoder().encode
 _decode_told = msgspec.msgpack.Decoder(_Told).decode
 
 
+def _ordinal_of(seen: tuple[int, Step]) -> int:
+    return seen[0]
+
+
 async def verdicts(reading: Reading, found: Found, losses: Sequence[Loss]) -> list[Verdict]:
     """For each loss whether it is open or settled. Reads every span of the session once, from the first loss on."""
     if not losses:
@@ -90,6 +93,7 @@ async def verdicts(reading: Reading, found: Found, losses: Sequence[Loss]) -> li
         async for carrier, value in reading.values(found.scope, piece):
             said = _decode(value)
             survey.look(piece[carrier], said.text.text if said.text is not None else "")
+        survey.put_in_order()
     return await survey.settle(reading)
 
 
@@ -107,7 +111,10 @@ class _Survey:
             self._wanted.setdefault(_SPLIT.split(value.rstrip("/"))[-1] if on_disk(value) else value, []).append(value)
         self._used: dict[str, list[_Use]] = {}
         self._proposals = False
-        self._steps: list[Step] = []
+        self._seen: list[tuple[int, Step]] = []
+        self._doing, self._steps = array("Q"), list[Step]()
+        """Ordinals of the spans that count, and what each does: one object for all that do the same."""
+        self._same: dict[Step, Step] = {}
         self._ordinals, self._turns, self._left = array("Q"), array("q"), array("Q")
         """Of every span of the session, in order: its ordinal, its first turn, and the round in which it left."""
         self._told = [b""] * len(losses)
@@ -138,7 +145,7 @@ class _Survey:
         """Take in one span."""
         seen = step(span, text, proposals=self._proposals)
         if seen.counts:
-            self._steps.append(seen)
+            self._seen.append((span.ordinal, self._same.setdefault(seen, seen)))
         if self._wanted and seen.call:
             self._use(text, span, bool(seen.writes))
         first = bisect_left(self._by_span, span.ordinal, key=self._stated)
@@ -146,11 +153,18 @@ class _Survey:
         if lost:
             self._lost(span, text, lost)
 
+    def put_in_order(self) -> None:
+        """The spans that were looked at are behind all that were put in order before; the log may hold them in another one."""
+        for ordinal, seen in sorted(self._seen, key=_ordinal_of):
+            self._doing.append(ordinal)
+            self._steps.append(seen)
+        self._seen.clear()
+
     def _use(self, text: str, span: Spoken, writes: bool) -> None:
         for run in _RUN.findall(text):
             for name in (run, *_SPLIT.split(run)):
                 for wanted in self._wanted.get(name, ()):
-                    self._used.setdefault(wanted, []).append(_Use(span.ordinal, span.span, writes))
+                    self._used.setdefault(wanted, []).append(_Use(span.ordinal, writes))
 
     def _lost(self, span: Spoken, text: str, lost: Sequence[int]) -> None:
         language = language_of(text)
@@ -166,14 +180,14 @@ class _Survey:
             of = look_up(self._found, loss)
             round_ = self._rounds[loss.round]
             blank = round_.row.survived * BLANK_SHARE < round_.row.dropped
-            place = Place(span=span, until=round_.last, blank=blank, reversed_by=loss.reversed_at)
+            place = Place(span=span, until=round_.last, blank=blank, reversed=bool(loss.reversed_at))
             told = telling(look, of.row, of.fact, place)
             self._proposals = self._proposals or told.proposed
             self._told[at] = _encode_told(_Told(told, text[of.row.start : of.row.end], language.code))
 
     async def settle(self, reading: Reading) -> list[Verdict]:
         """The verdicts, once every span went by."""
-        course = Course(self._steps)
+        course = Course(self._doing, self._steps)
         found: list[Verdict] = []
         same: dict[Verdict, Verdict] = {}
         for at, loss in enumerate(self._losses):
@@ -189,9 +203,9 @@ class _Survey:
 
     def _with_uses(self, told: Telling, name: str) -> Telling:
         uses, named_file = self._used[name], on_disk(name)
-        same = (use.span for use in uses if told.ordinal < use.ordinal <= told.until and (named_file or use.writes))
+        same = (use.ordinal for use in uses if told.ordinal < use.ordinal <= told.until and (named_file or use.writes))
         needed = only_here(name) and any(use.ordinal > told.until and not use.writes for use in uses)
-        return msgspec.structs.replace(told, used_by=next(same, ""), needed_again=needed)
+        return msgspec.structs.replace(told, used_by=next(same, 0), needed_again=needed)
 
     def _kept(self, round_: int, turn: int) -> Iterator[str]:
         """What stood before the boundary and did not leave with it."""

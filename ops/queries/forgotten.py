@@ -210,7 +210,8 @@ async def _entry(found: Found, loss: Loss, verdict: Verdict, quotes: Quotes) -> 
     record = await quotes.span(of.row.span)
     source = record.source if record is not None else None
     followed = await followed_by(found, of.span, quotes)
-    settling = await quotes.span(verdict.span or "")
+    settled_by = settling_span(found, loss, verdict)
+    settling = await quotes.span(settled_by or "")
     return Forgotten(
         fact=of.fact.id,
         cls=of.fact.cls,
@@ -236,9 +237,17 @@ async def _entry(found: Found, loss: Loss, verdict: Verdict, quotes: Quotes) -> 
         summary_says=excerpt(await quotes.cut(of.row.summary, of.row.summary_start, of.row.summary_end)),
         reversed_at=loss.reversed_at or None,
         settled=verdict.reason,
-        settled_by=verdict.span,
+        settled_by=settled_by,
         settled_line=settling.source.line if settling is not None and settling.source is not None else None,
     )
+
+
+def settling_span(found: Found, loss: Loss, verdict: Verdict) -> str | None:
+    """The span that settles a loss; None where no single one does."""
+    if verdict.by:
+        place = found.rows.get(PLACE, ordinal_key(found.session.ordinal, verdict.by))
+        return place.span if place is not None else None
+    return loss.reversed_at or None if verdict.reason == "superseded" else None
 
 
 async def followed_by(found: Found, span: SpanRow, quotes: Quotes) -> list[str]:
