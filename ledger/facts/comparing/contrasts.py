@@ -9,9 +9,7 @@ changed places, or the word that says what a ban or a limit is about. The vocabu
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from typing import NamedTuple
 
 from ledger.facts.comparing.differences import Change, changes
@@ -20,6 +18,7 @@ from ledger.facts.comparing.reading import items
 from ledger.facts.language import lexicon as lx
 from ledger.facts.language.fold import DIGITS, WORD, fold
 from ledger.facts.language.lexicon import Language
+from ledger.facts.language.tables import ByLanguage
 from ledger.facts.values.units import may_be_unit
 
 WORDS_MAX = 48
@@ -64,13 +63,8 @@ def _pattern(data: dict[str, str], name: str) -> re.Pattern[str] | None:
     return re.compile(data[name], re.ASCII) if name in data else None
 
 
-def _load() -> dict[str, Contrasts]:
-    told = tomllib.loads((files("ledger.facts") / "data" / "contrasts.toml").read_text("utf-8"))
-    return {code: Contrasts(lx.LANGUAGES[code], data) for code, data in told.items()}
-
-
 _NONE = Contrasts(lx.UNREAD, {})
-CONTRASTS = _load()
+CONTRASTS = ByLanguage("contrasts", lambda code, data: Contrasts(lx.LANGUAGES[code], data))
 
 
 def contrasts_of(language: Language) -> Contrasts:

@@ -7,13 +7,12 @@ to do it, a case as a reason. The vocabulary is `data/shades.toml`; a language w
 from __future__ import annotations
 
 import re
-import tomllib
-from importlib.resources import files
 from typing import Literal
 
 from ledger.facts.language import lexicon as lx
 from ledger.facts.language.fold import WORD
 from ledger.facts.language.lexicon import Language
+from ledger.facts.language.tables import ByLanguage
 
 Shade = Literal["", "inverted", "changed", "stripped"]
 
@@ -34,10 +33,7 @@ class Shades:
         return pattern.search(text) if pattern is not None else None
 
 
-SHADES = {
-    code: Shades(data)
-    for code, data in tomllib.loads((files("ledger.facts") / "data" / "shades.toml").read_text("utf-8")).items()
-}
+SHADES = ByLanguage("shades", lambda _, data: Shades(data))
 
 
 def shade_lost(source: str, summary: str, language: Language, *, settled: bool) -> Shade:
