@@ -28,7 +28,7 @@ Notice = Callable[[str], None]
 READ_AHEAD = 256
 """Records read at once where many are wanted; between those of one session lie few others."""
 
-FOLDED_AT_ONCE = 800
+FOLDED_AT_ONCE = 400
 """Records in one commit of a command, which folds once and ends: their pages are in memory together. A worker takes more."""
 
 LOCK_POLL_SECONDS = 0.05
