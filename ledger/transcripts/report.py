@@ -174,6 +174,17 @@ def inspect(path: str | os.PathLike[str]) -> InspectReport:
     no reader knows.
     """
     with Transcript(path) as transcript:
-        # A path is bytes on most systems, and not always text.
-        shown = os.fsencode(transcript.path).decode("utf-8", "backslashreplace")
-        return report_of(shown, transcript.format.name, transcript.items())
+        return report_of(_shown(transcript.path), transcript.format.name, transcript.items())
+
+
+def unsupported(path: str | os.PathLike[str]) -> InspectReport:
+    """What is said of an empty file or one that no reader knows: nothing was read, and what it holds is unknown."""
+    return InspectReport(
+        path=_shown(path), format="unsupported", version=None, messages=0, duplicates=0, conflicts=0, skipped=(), rounds=(),
+        reading="unknown",
+    )  # fmt: skip
+
+
+def _shown(path: str | os.PathLike[str]) -> str:
+    """A path is bytes on most systems, and not always text."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ledger.errors import LogMissing, UsageError
+from ledger.errors import LedgerError, LogMissing, UsageError
 from ops.cli.exit import FINE, UNKNOWN, VIOLATION, NothingToJudge, settle
 from ops.cli.options import Json, Local, LogUrl, TokenFile, one_of
 from ops.cli.screen import print_json, say, talk
@@ -69,7 +69,12 @@ def forgotten(
 
     wanted = Wanted(round=round_, classes=frozenset(classes or ()), limit=limit, method=method)
     if _is_path(target[0]):
-        answers = asyncio.run(_of_file(target[0], wanted))
+        try:
+            answers = asyncio.run(_of_file(target[0], wanted))
+        except LedgerError as error:
+            if json and error.exit_code == UNKNOWN:
+                print_json(_unknown(target[0], wanted, error.message))
+            raise
     else:
         answers = [asyncio.run(_of_session(target[0], wanted, log, local, token_file))]
     for answer in answers:
@@ -82,6 +87,16 @@ def forgotten(
             print_json(answer)
         else:
             _show(answer, limit, settled=all_, filtered=bool(classes) or round_ is not None)
+
+
+def _unknown(path: str, wanted: Wanted, reason: str) -> ForgottenAnswer:
+    """D2: of a file that no reader knows, or that holds nothing, the answer is *unknown* with the reason."""
+    from msgspec.structs import replace
+
+    from ops.queries.unknown import unknown_forgotten
+
+    answer = unknown_forgotten("", wanted.method, 0)
+    return replace(answer, reason=reason, receipt=replace(answer.receipt, source_path=path))
 
 
 def _reveal(answer: ForgottenAnswer) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ledger.errors import UsageError
 from ops.cli.exit import report
 from ops.cli.options import Json, Paths
-from ops.cli.screen import listing, one_line, put, say, talk
+from ops.cli.screen import listing, one_line, print_json, put, say, talk
 from ops.cli.words import count, short_ids
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def inspect(paths: Paths, json: Json = False) -> None:
     """Parse transcripts and say what they hold. Nothing is stored."""
     from ledger.transcripts.formats import UnsupportedTranscript
     from ledger.transcripts.report import inspect as inspect_file
+    from ledger.transcripts.report import unsupported
     from ops.cli.progress import bar
     from ops.transcripts import plan
 
@@ -41,6 +42,8 @@ def inspect(paths: Paths, json: Json = False) -> None:
                 skipped += 1
                 if found.named:
                     report(error)
+                    if json:
+                        print_json(unsupported(found.path))
                 continue
             except UsageError as error:
                 skipped += not found.named

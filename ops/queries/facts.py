@@ -39,9 +39,18 @@ def named_facts(found: Found, text: str) -> Named:
         return named
     if _whole_span(found, text, named):
         return named
-    for fact in extract(text, "user", scope_key=found.scope).facts:
+    facts = extract(text, "user", scope_key=found.scope).facts
+    for fact in facts:
         _look_up(found, fact, named)
+    if named.rows and any(_is_all(fact, text) for fact in facts if fact not in named.unseen):
+        named.unseen = [fact for fact in named.unseen if fact.cls != "narrative"]
     return named
+
+
+def _is_all(fact: Fact, text: str) -> bool:
+    """Is the text this value and nothing else, so that it is no sentence besides?"""
+    rest = text[: fact.start] + text[fact.end :]
+    return fact.cls in {"numeric", "identifier", "commitment"} and not any(char.isalnum() for char in rest)
 
 
 _ID = re.compile(r"(f[0-9a-f]{7,24})(?:@.*)?", re.ASCII | re.DOTALL)

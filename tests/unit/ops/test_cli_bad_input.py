@@ -40,6 +40,11 @@ def test_cli_a_file_that_is_no_transcript_is_inconclusive(
     assert name in ran.err
     assert has_no_traceback(ran)
     assert not data.exists(), "no log is made for nothing"
+    if command == "forgotten":  # D2: unknown is an answer
+        assert (ran.object["note"], ran.object["receipt"]["source_path"]) == ("unknown", str(path))
+        assert name in ran.object["reason"]
+    if command == "inspect":
+        assert (ran.object["path"], ran.object["reading"], ran.object["messages"]) == (str(path), "unknown", 0)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -249,6 +249,13 @@ def test_recall_of_a_piece_of_a_statement_is_not_called_never_seen(ingested: Cli
     assert {one["answer"] for one in ran.objects} <= {"unknown", "unanchored", "anchored"}
 
 
+def test_recall_of_a_value_alone_is_about_that_value(ingested: Cli) -> None:
+    """P4: a value is no sentence besides, so nothing is unknown of it."""
+    ran = ingested("recall", "3 attempts per 15 minutes", "--session", SESSION, "--json")
+    assert [(line["class"], line["answer"]) for line in ran.objects] == [("numeric", "unanchored")]
+    assert ran.code == 1
+
+
 def test_recall_by_fact_id_gives_the_same_answer(ingested: Cli) -> None:
     by_text = ingested("recall", STAGING, "--session", SESSION, "--json").object
     assert ingested("recall", by_text["fact"], "--session", SESSION, "--json").object == by_text
