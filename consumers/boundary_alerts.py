@@ -6,6 +6,8 @@ reader who has seen a number needs nothing at or below it (P9). Bytes that are n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from consumers.carrier_index import Output
 from ledger.fold import Step
 from ledger.log import ALERTS, DEAD_LETTERS, Entry
@@ -13,10 +15,10 @@ from schemas.codec import encode
 from schemas.ids import digest
 
 
-def alerts_of(entry: Entry, result: Step) -> list[Output]:
-    """Outputs of a folded record for the topic of alerts."""
-    offset = entry.position.offset
-    return [Output(ALERTS, entry.key, item.id, "", item.output_seq, offset, encode(item)) for item in result.alerts]
+def alerts_of(entry: Entry, result: Step) -> Iterator[Output]:
+    """Outputs of a folded record for the topic of alerts, encoded one by one: a compaction raises thousands."""
+    for item in result.alerts:
+        yield Output(ALERTS, entry.key, item.id, "", item.output_seq, entry.position.offset, encode(item))
 
 
 def dead_letter_of(entry: Entry, result: Step) -> list[Output]:

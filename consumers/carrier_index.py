@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,7 +19,7 @@ import msgspec
 
 from consumers.due import PendingGrant, Timer
 from consumers.on_record import HASH_BYTES, OnRecord, Published
-from consumers.stored_rows import PIECES, ROWS, StoredRows, rows_of
+from consumers.stored_rows import PIECES, ROWS, StoredRows, region, rows_of
 from consumers.stored_values import StoredValues
 from ledger.errors import IndexDamaged, IntegrityError
 from ledger.evolve.requests import PENDING
@@ -26,7 +27,7 @@ from ledger.faults import declare, fault_point
 from ledger.fold import carries
 from ledger.log import ALERTS, DECISIONS, LogIdentity
 from ledger.lookup import session_name
-from ledger.state import REQUEST, TIMER, Draft, Rows
+from ledger.state import REQUEST, TIMER, Draft, Rows, Table
 from ledger.state import TIMERS as TIMER_GROUP
 from ledger.storage.file import Database, FileIdentity, FileKind, LmdbFile, create_file
 from schemas.ids import digest
@@ -163,17 +164,28 @@ class Batch:
 
         The drafts are used up: what is written stays in memory until the commit, and what it was made from need not.
         """
+        for scope, stored, draft in self._drafts.values():
+            tables = sorted(draft.tables(), key=region)
+            for _, together in groupby(tables, key=region):
+                self._write(scope, stored, draft, together)
+        self._drafts.clear()
+        progress = self._db(PROGRESS)
+        self._txn.put(_OFFSET, self.offset_next.to_bytes(8, "big"), db=progress)
+        self._txn.put(_CHAIN, self.chain, db=progress)
+        self._txn.put(_DUPLICATES, self.duplicates.to_bytes(8, "big"), db=progress)
+
+    def _write(self, scope: bytes, stored: StoredRows, draft: Draft, tables: Iterable[Table[Any]]) -> None:
+        """Write the changed rows of tables that lie among each other, in the order in which they lie."""
         rows = rows_of(self._index.file)
         changes: list[tuple[bytes, bytes | None]] = []
-        for scope, stored, draft in self._drafts.values():
-            for table, key, row in draft.drain():
+        for table in tables:
+            for key, row in draft.drain(table):
                 changes.append((stored.place_for(table, key), _encode_row(row) if row is not None else None))
                 if table is TIMER:
                     self._set(TIMERS, key[len(TIMER_GROUP) : len(TIMER_GROUP) + 8] + scope, b"" if row is not None else None)
                 elif table is REQUEST:
-                    waits = row is not None and row.status == PENDING
-                    self._set(GRANTS, scope + key, msgspec.msgpack.encode((row.session, row.request)) if waits else None)
-        self._drafts.clear()
+                    waits = (row.session, row.request) if row is not None and row.status == PENDING else None
+                    self._set(GRANTS, scope + key, msgspec.msgpack.encode(waits) if waits else None)
         changes.sort(key=_place, reverse=True)
         while changes:
             full, value = changes.pop()
@@ -182,10 +194,6 @@ class Batch:
                 rows.delete(self._txn, full)
             else:
                 rows.put(self._txn, full, value)
-        progress = self._db(PROGRESS)
-        self._txn.put(_OFFSET, self.offset_next.to_bytes(8, "big"), db=progress)
-        self._txn.put(_CHAIN, self.chain, db=progress)
-        self._txn.put(_DUPLICATES, self.duplicates.to_bytes(8, "big"), db=progress)
 
     def _set(self, part: str, key: bytes, value: bytes | None) -> None:
         """Put or take out what stands across scopes, so that the owner finds it without going through all of them."""
@@ -253,6 +261,7 @@ class Snapshot:
         with self._txn.cursor(db=outbox.part) as cursor:
             for key, value in cursor:
                 output = decode(outbox.read(self._txn, bytes(key), value))
+                self._index.file.touched()
                 found.append((_number(key), output))
                 max_bytes -= len(output.value)
                 if len(found) >= limit or max_bytes <= 0:
@@ -429,6 +438,7 @@ def _note_published(txn: lmdb.Transaction[Any], file: LmdbFile, outputs: list[Pu
     outbox = outbox_of(file)
     for number in done:
         outbox.delete(txn, number.to_bytes(8, "big"))
+        file.touched()
 
 
 def _note_on_record(txn: lmdb.Transaction[Any], file: LmdbFile, output: Published) -> None:

@@ -26,7 +26,7 @@ from schemas.ids import digest
 
 ROWS, PIECES = "rows", "pieces"
 
-ROWS_KEPT, ROW_BYTES_KEPT = 4096, 1 << 18
+ROWS_KEPT, ROW_BYTES_KEPT = 2048, 1 << 17
 """Decoded rows of a scope that are held at once, and their bytes as stored, an eighth of what they take when decoded: more than
 the records of a batch share, fewer than a long round touches.
 """
@@ -51,6 +51,11 @@ ROW_FAULTS = (lmdb.Error, IndexDamaged, msgspec.DecodeError, UnicodeDecodeError)
 
 def _mark(shelf: Shelf, *, leaving: bool) -> bytes:
     return bytes([shelf.mark[0] + APART]) if leaving else shelf.mark
+
+
+def region(table: Table[Any]) -> bytes:
+    """Rows of tables of one region lie among each other, and those of two regions apart."""
+    return _mark(table.shelf, leaving=table.prefix in LEAVING) if table.shelf is not None else table.prefix
 
 
 def rows_of(file: LmdbFile) -> StoredValues:

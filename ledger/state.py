@@ -162,7 +162,8 @@ class Draft:
     def __init__(self, base: Rows) -> None:
         self._base = base
         self._changed: dict[bytes, dict[bytes, Any]] = {}
-        self._groups: dict[bytes, dict[bytes, dict[bytes, Any]]] = {}
+        self._groups: dict[bytes, dict[bytes, bytes | list[bytes]]] = {}
+        """Changed keys by table and group. Most groups are those of a fact and have one: that key stands there alone."""
 
     def get(self, table: Table[R], key: bytes) -> R | None:
         """The row as changed, else as it is below."""
@@ -196,10 +197,11 @@ class Draft:
                 yield key, changed[key]
 
     def _group_changes(self, table: Table[R], group: bytes) -> dict[bytes, Any]:
-        groups = self._groups.get(table.prefix, {})
-        if len(group) == table.group_bytes:
-            return dict(groups.get(group, {}))
-        return {key: row for rows in groups.values() for key, row in rows.items() if key.startswith(group)}
+        rows = self._changed.get(table.prefix, {})
+        if len(group) != table.group_bytes:
+            return {key: row for key, row in rows.items() if key.startswith(group)}
+        keys = self._groups.get(table.prefix, {}).get(group, ())
+        return {key: rows[key] for key in ((keys,) if isinstance(keys, bytes) else keys)}
 
     def put(self, table: Table[R], key: bytes, row: R) -> None:
         """Set a row."""
@@ -210,11 +212,20 @@ class Draft:
         self._set(table, key, None)
 
     def _set(self, table: Table[R], key: bytes, row: R | None) -> None:
-        self._changed.setdefault(table.prefix, {})[key] = row
-        if not table.group_bytes:
-            return
-        group = key[: table.group_bytes]
-        self._groups.setdefault(table.prefix, {}).setdefault(group, {})[key] = row
+        rows = self._changed.setdefault(table.prefix, {})
+        if table.group_bytes and key not in rows:
+            self._group(table, key)
+        rows[key] = row
+
+    def _group(self, table: Table[R], key: bytes) -> None:
+        groups, group = self._groups.setdefault(table.prefix, {}), key[: table.group_bytes]
+        known = groups.get(group)
+        if known is None:
+            groups[group] = key
+        elif isinstance(known, bytes):
+            groups[group] = [known, key]
+        else:
+            known.append(key)
 
     def changes(self) -> Iterator[tuple[Table[Any], bytes, Any]]:
         """Every change, tables and keys in order of their first change."""
@@ -223,22 +234,31 @@ class Draft:
             for key, row in rows.items():
                 yield table, key, row
 
-    def drain(self) -> Iterator[tuple[Table[Any], bytes, Any]]:
-        """As `changes`, and each is forgotten with the next one: of a large draft little is left by the time it was read."""
-        self._groups.clear()
-        for prefix, rows in self._changed.items():
-            table = TABLE_BY_PREFIX[prefix]
-            order = list(rows)
-            order.reverse()
-            while order:
-                key = order.pop()
-                yield table, key, rows.pop(key)
-        self._changed.clear()
+    def tables(self) -> list[Table[Any]]:
+        """Tables with changes, in order of their first one."""
+        return [TABLE_BY_PREFIX[prefix] for prefix in self._changed]
+
+    def drain(self, table: Table[R]) -> Iterator[tuple[bytes, R | None]]:
+        """The changes of a table in order of the first change of their key. Each is forgotten with the next one: of a large
+        draft little is left by the time it was read.
+        """
+        self._groups.pop(table.prefix, None)
+        rows = self._changed.pop(table.prefix, {})
+        order = list(rows)
+        order.reverse()
+        while order:
+            key = order.pop()
+            yield key, rows.pop(key)
 
     def apply_to(self, target: Draft) -> None:
-        """Hand the changes on to another draft."""
-        for table, key, row in self.changes():
-            target._set(table, key, row)
+        """Hand the changes over to another draft; this one has none from then on, for both together may be large."""
+        if target._changed:
+            for table in self.tables():
+                for key, row in self.drain(table):
+                    target._set(table, key, row)
+        else:
+            target._changed, target._groups = self._changed, self._groups
+        self._changed, self._groups = {}, {}
 
 
 def ordinal_key(*ordinals: int) -> bytes:

@@ -75,7 +75,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.role in {"user", "assistant"} or self.call or self.refused or bool(self.takings)
 
 
-class Telling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Telling(msgspec.Struct, frozen=True, kw_only=True, array_like=True, omit_defaults=True):
     """A lost fact with what the words around it say. `until` is the ordinal of the last span that its round took along.
 
     What does not matter for its speaker is not filled in.
@@ -160,10 +160,14 @@ class Course:
     def __init__(self, ordinals: Sequence[int], steps: Sequence[Step]) -> None:
         """`ordinals` of the spans rise, and `steps` say what each does."""
         self._ordinals, self._steps = ordinals, steps
-        doing = list(zip(ordinals, steps, strict=True))
-        self._users = array("Q", (ordinal for ordinal, step in doing if step.role == "user"))
-        self._records = array("Q", (ordinal for ordinal, step in doing if step.records))
-        self._takings = [(ordinal, taking) for ordinal, step in doing for taking in step.takings]
+        self._users, self._records = array("Q"), array("Q")
+        self._takings: list[tuple[int, Taking]] = []
+        for ordinal, step in zip(ordinals, steps, strict=True):
+            if step.role == "user":
+                self._users.append(ordinal)
+            if step.records:
+                self._records.append(ordinal)
+            self._takings += [(ordinal, taking) for taking in step.takings]
 
     def turn(self, ordinal: int, until: int) -> _Turn:
         """What followed the span up to the user's next words, and up to `until`."""

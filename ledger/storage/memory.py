@@ -101,8 +101,10 @@ def _mappings(paths: set[str]) -> list[tuple[int, int]]:
     found = []
     with (_SELF / "maps").open("r", encoding="utf-8", errors="surrogateescape") as file:
         for line in file:
+            if line[line.find(" ") + 4] != "s":
+                continue
             fields = line.rstrip("\n").split(maxsplit=5)
-            if len(fields) == 6 and fields[1].endswith("s") and fields[5].replace(r"\012", "\n") in paths:
+            if len(fields) == 6 and fields[5].replace(r"\012", "\n") in paths:
                 start, _, end = fields[0].partition("-")
                 found.append((int(start, 16), int(end, 16) - int(start, 16)))
     return found

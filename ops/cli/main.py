@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from ops.cli import allocator, exit  # noqa: A004
+from ops.cli import allocator, exit, plain  # noqa: A004
 
 EPILOG = (
     "Exit codes: 0 fine, 1 a violation was found, 2 usage, 3 unknown or inconclusive, 4 log not there or disk full, "
@@ -96,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if _asked(arguments) != ("worker",):  # who serves for long asks for the same memory again and again
         allocator.keep_little()
+        if plain.needs_none(arguments, os.environ):
+            plain.load_plain()
     exit.begin()
     _prepare_streams()
     _quieten_diagnostics()

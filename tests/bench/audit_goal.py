@@ -128,6 +128,7 @@ def _judged_memory(code: str, of: str, path: Path, used: Used) -> Outcome:
         unit="MB", status=judged(allowed / used.peak_mb, 1),
         note=f"{used.peak_mb:.0f} MB resident at most, {used.own_mb:.0f} MB of it the process's own, the rest pages of files "
         f"that the system can take back; {allowed:.1f} MB allowed",
-        why="interpreter, libraries and language tables take 36 MB before the first line; then 4 of pages, those that a "
-        "compaction changes 12, its rows 8; the ids that tell copies of a line 0.05 for each thousand lines",
+        why="interpreter, libraries and language tables take 34 MB before the first line; then up to 6 of pages of the stores, "
+        "those that a commit changes 8, rows, records and what the reader and the extractor remember 17; "
+        "the ids that tell copies of a line 0.05 for each thousand lines",
     )  # fmt: skip

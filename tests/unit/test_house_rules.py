@@ -49,6 +49,7 @@ CORE_IMPORTS = frozenset(
     [
         "__future__",
         "abc",
+        "array",
         "bisect",
         "collections",
         "contextlib",
