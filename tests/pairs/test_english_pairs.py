@@ -31,7 +31,6 @@ FALSE_ALARMS_MAX = 2
 OUT_OF_REACH = {
     "k085": "`private` for what is not shared takes knowledge of the world",
     "k095": "so does `inside a folder` for `only its files`",
-    "k171": "an order of two acts, given by their sequence and `later`",
     "k226": "`A` and `a` are one word here, so `team A` and `team B` are both a team",
     "k248": "a number that was approximate and no longer is counts as kept; the stripped hedge is said",
     "k250": "the same, with the hedge in a label",

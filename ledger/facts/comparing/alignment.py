@@ -205,11 +205,12 @@ class Match:
 
     def _weigh(self, word: Word, window: list[int], both: set[str]) -> None:
         holders = [part for part in self.parts if any(key in part.keys or opposite_of(key) in part.keys for key in word.keys)]
-        if _REMOVED in word.keys and self.main.sign < 0 and not self.main.keys & _KEPT_OR_REMOVED:
+        if _REMOVED in word.keys and self.main.sign < 0 and self.main.keys.isdisjoint((*word.keys, *_KEPT_OR_REMOVED)):
             self.covered += word.weight  # `remove X` is `without X`, `no X`
             self.turned = True
             return
-        if not holders and word.keys == self.predicate and (nominal(self.main) or self._forbids_all()):
+        light = nominal(self.main) and not LIGHT_KEYS.isdisjoint(word.keys)
+        if not holders and (light or (word.keys == self.predicate and (nominal(self.main) or self._forbids_all()))):
             self.covered += word.weight  # `no emoji` says `do not use emoji`, and so does `emoji are banned`
             self.plain += 1
             return

@@ -10,16 +10,20 @@ from msgspec.structs import replace
 
 from ledger.facts.comparing.conditions import other_number, range_told_as_two
 from ledger.facts.comparing.contrasts import Contrasts, contrast, contrasts_of, narrowed
+from ledger.facts.comparing.focus import only_moved
 from ledger.facts.comparing.listing import lengthened, shortened
 from ledger.facts.comparing.narrowing import narrowed_to
+from ledger.facts.comparing.order import order_turned
+from ledger.facts.comparing.parties import exchanged
 from ledger.facts.comparing.reading import additions_of, spoken, vocabulary
 from ledger.facts.comparing.retraction import taken_back
 from ledger.facts.comparing.runs import narrowed_run, shortened_run
-from ledger.facts.comparing.shades import case_told, shade_lost
+from ledger.facts.comparing.shades import case_told, demanded, opened, shade_lost
 from ledger.facts.comparing.summary import LONG_SUMMARY_PARTS, SummaryText
 from ledger.facts.comparing.told import Told
 from ledger.facts.findings import Finding
 from ledger.facts.language.fold import WORD, fold
+from ledger.facts.language.lexicon import EXC
 from ledger.facts.structure.entries import MARK
 from schemas.facts import SURVIVING, Fact
 
@@ -83,13 +87,13 @@ def _turned(fact: Fact, finding: Finding, source: str, summary: SummaryText, at:
         return Finding("changed", start, end)
     if fact.context.startswith(MARK):  # it has no sentence whose words could be compared
         return finding
-    if fact.cls == "prohibition" and _waived(known, told, summary.folded[start:end]):
+    if fact.cls == "prohibition" and not _of_manner(fact, summary) and _waived(known, told, summary.folded[start:end]):
         return Finding("inverted", start, end, polarity="inverted")
     if fact.cls == "numeric" and _superseded(
         known, told, summary.folded[start : finding.start], summary.folded[finding.end : end]
     ):
         return Finding("changed", finding.start, finding.end)
-    dropped = fact.cls == "prohibition"
+    dropped = fact.cls in {"prohibition", "instruction"}
     said = contrast(source, summary.text[start:end], summary.language, qualified=fact.cls in _ABOUT, dropped=dropped)
     if said == "inverted":
         return Finding("inverted", start, end, polarity="inverted")
@@ -110,6 +114,11 @@ def _added(fact: Fact, finding: Finding, source: str, summary: SummaryText, at: 
         return Finding("changed", start, end)
     if (shaded := _shaded(fact, finding, told, summary, (start, end))) is not None:
         return shaded
+    language = spoken(fold(whole), summary.folded, summary.language)
+    if fact.cls in _STEPS and exchanged(told, summary.folded[start:end], language):
+        return Finding("changed", start, end)
+    if fact.cls in _STEPS and order_turned(fold(whole), summary.folded, fold(fact.value), language):
+        return Finding("changed", start, end)
     return _less(fact, finding, told, summary, (start, end), whole)
 
 
@@ -127,7 +136,9 @@ def _shaded(fact: Fact, finding: Finding, source: str, summary: SummaryText, spa
     lost = shade_lost(own, told, language, settled=fact.cls == "decision")
     if lost == "inverted":
         return Finding("inverted", start, end, polarity="inverted")
-    if lost or case_told(source, sentence, language):
+    if fact.cls in _RULES and opened(source, sentence, language):
+        return Finding("changed", start, end, quantifier="changed")
+    if lost or demanded(own, told, language) or case_told(source, sentence, language):
         return Finding("changed", start, end)
     return None
 
@@ -137,6 +148,7 @@ def _asked(summary: str, source: str) -> bool:
     return summary.rstrip(_QUOTES).endswith(_MARKS) and not source.rstrip(_QUOTES).endswith(_MARKS)
 
 
+_STEPS = frozenset({"prohibition", "instruction", "decision", "commitment", "narrative"})
 _QUOTES = " \"')]*_\u201d\u300d"
 _MARKS = ("?", "\uff1f", "\u061f")
 _TOLD = frozenset({"numeric", "narrative", "decision"})
@@ -172,6 +184,8 @@ def _less(fact: Fact, finding: Finding, source: str, summary: SummaryText, span:
         return Finding("changed", start, end)
     if shortened(told.source, told.summary, everything, told.own, language):
         return Finding("changed", start, end)
+    if fact.quantifier == "only" and only_moved(told.source, told.summary, language):
+        return Finding("changed", start, end, quantifier="changed")
     if fact.quantifier == "only" and lengthened(told.summary, told.whole, told.own, language):
         return Finding("changed", start, end, quantifier="changed")
     first, last = _between_semicolons(finding, summary.folded, span)
@@ -195,6 +209,12 @@ def _between_semicolons(finding: Finding, folded: str, span: tuple[int, int]) ->
 
 _RULES = frozenset({"prohibition", "instruction", "decision", "commitment"})
 """What lays down what is to be."""
+
+
+def _of_manner(fact: Fact, summary: SummaryText) -> bool:
+    """`Roll back without asking` forbids nothing: that there is no need to ask says the same."""
+    first = fold(fact.value).split(" ", 1)[0]
+    return bool(summary.language.tags.single.get(first, 0) & EXC)
 
 
 def _waived(known: Contrasts, source: str, summary: str) -> bool:

@@ -20,6 +20,7 @@ from ledger.facts.comparing.contraries import (
     unbounded,
     widened,
 )
+from ledger.facts.comparing.demanding import forbidden_without
 from ledger.facts.comparing.inversion import inverted, surely_same
 from ledger.facts.comparing.loosening import (
     condition_dropped,
@@ -31,9 +32,10 @@ from ledger.facts.comparing.loosening import (
     questioned,
     unhedged,
 )
-from ledger.facts.comparing.summary import LONG_SUMMARY_PARTS
+from ledger.facts.comparing.summary import LONG_SUMMARY_PARTS, Part
 from ledger.facts.findings import MISSING, Finding
 from ledger.facts.language import lexicon as lx
+from ledger.facts.language.fold import WORD
 from schemas.facts import Fact
 
 Kept = Literal["kept", "stripped", "n/a"]
@@ -76,6 +78,8 @@ def _taken_back(fact: Fact, marks: list[str], match: Match, story: bool) -> Find
         return Finding("changed", start, end, quantifier="changed")
     if due_then(fact, marks, match):
         return Finding("equivalent", match.start, end)
+    if not story and forbidden_without(fact, match):
+        return Finding("equivalent", match.main.start, end, "n/a", "kept" if fact.quantifier else "n/a")
     if confined(fact, match):
         return Finding("equivalent", match.main.start, end, "kept" if fact.cls == "prohibition" else "n/a", "kept")
     return None
@@ -104,7 +108,7 @@ def _restatement(fact: Fact, marks: list[str], match: Match, hedge: Kept, story:
         if story:
             return Finding("changed", start, end, polarity, quantifier, hedge)
         return Finding("inverted", start, end, polarity="inverted", hedge=hedge)
-    if "%ask" in marks and not any(p.question or p.flags & (lx.ASK | lx.HEDGE | lx.QUESTION) for p in parts):
+    if "%ask" in marks and not any(_is_asked(part, match) for part in parts):
         return Finding("changed", start, end, hedge="stripped")
     if not story and (unhedged(marks, match) or condition_dropped(marks, match)):
         return Finding("changed", start, end, polarity, quantifier, "stripped")
@@ -116,11 +120,44 @@ def _restatement(fact: Fact, marks: list[str], match: Match, hedge: Kept, story:
     return Finding("verbatim" if verbatim else "equivalent", match.main.start, end, polarity, quantifier, hedge)
 
 
+def _is_asked(part: Part, match: Match) -> bool:
+    """Is a clause told as a question, or as open? `Is it` begins a question, and within a clause `is` does not."""
+    if part.question or part.flags & (lx.ASK | lx.HEDGE):
+        return True
+    folded, tags = match.summary.folded, match.summary.language.tags.single
+    before = re.split(r"[.!?\n]", folded[max(0, part.start - ASKED_CHARS) : part.start])[-1]
+    if any(tags.get(word, 0) & lx.ASK for word in _ANY_WORD.findall(before)):
+        return True
+    first = _ANY_WORD.search(folded, part.start, part.end)
+    return first is not None and bool(tags.get(first[0], 0) & lx.QUESTION)
+
+
+_ANY_WORD = re.compile(f"[{WORD}]+", re.ASCII)
+ASKED_CHARS = 80
+"""How far before a clause its sentence may say that it is asked: `the user asked if`."""
+
 _TO_DO = frozenset({"-@done", "@ongoing"})
 
 
 _JUST = re.compile(r"\b(?:just|merely)\b", re.ASCII)
 """`Just Ann may pay` limits as `only Ann may pay` does; by itself `just` says too much else to be read as a limit."""
+
+
+def _of_a_kind(match: Match) -> bool:
+    """`Every pull request must name a ticket` told as `pull requests must name a ticket`: a bare plural is of all."""
+    main, folded = match.main, match.summary.folded
+    if not main.english or not main.flags & lx.MUST or main.flags & (lx.MAY | lx.PRON):
+        return False
+    words = _WORDS.findall(folded, main.start, main.end)
+    subject = next((words[:at] for at, word in enumerate(words) if lx.ENGLISH.tags.single.get(word, 0) & lx.MUST), [])
+    return 0 < len(subject) <= SUBJECT_WORDS_MAX and subject[0] not in _SINGLED and _PLURAL.search(subject[-1]) is not None
+
+
+SUBJECT_WORDS_MAX = 3
+_WORDS = re.compile(r"[a-z'-]+", re.ASCII)
+_PLURAL = re.compile(r"[a-z]{2}(?<![su])s$", re.ASCII)
+_SINGLED = frozenset("the a an this that these those one my our your his her its their no".split())
+"""What begins with one of these is about those that are pointed at."""
 
 
 def _quantifier(fact: Fact, match: Match, marks: list[str]) -> Literal["kept", "changed", "n/a"]:
@@ -133,6 +170,8 @@ def _quantifier(fact: Fact, match: Match, marks: list[str]) -> Literal["kept", "
     if wanted == "except" and any(part.excepted or "-@include" in part.keys for part in parts):
         return "kept"
     if wanted == "all" and "%always" in marks and any(part.flags & lx.MUST for part in parts):
+        return "kept"
+    if wanted == "all" and fact.cls == "instruction" and not have & {"some", "most", "only"} and _of_a_kind(match):
         return "kept"
     if wanted == "only" and "%exc" in marks and "all" in have and any(part.flags & lx.MUST for part in parts):
         return "kept"

@@ -9,7 +9,8 @@ from ledger.facts.comparing.alignment import Match, Word, words_in
 from ledger.facts.comparing.contraries import permitted
 from ledger.facts.comparing.outcomes import outcome
 from ledger.facts.comparing.places import first
-from ledger.facts.comparing.summary import LONG_SUMMARY_PARTS, SummaryText
+from ledger.facts.comparing.spread import spread
+from ledger.facts.comparing.summary import LONG_SUMMARY_PARTS, Part, SummaryText
 from ledger.facts.findings import MISSING, Finding
 from ledger.facts.model import alternatives
 from schemas.facts import SURVIVING, Fact
@@ -73,7 +74,8 @@ def _judge(fact: Fact, words: list[Word], marks: list[str], summary: SummaryText
     findings: list[tuple[int, Finding]] = []
     for part in best:
         window = [at for at in _around(fact, part, summary) if at in hits]
-        match = Match(summary, part, [part] if hits[part] >= total else window, words, predicate, "%exc" not in marks)
+        ordered = _ordered(fact, marks, summary.parts[part])
+        match = Match(summary, part, [part] if hits[part] >= total else window, words, predicate, ordered)
         findings.append((match.covered, outcome(fact, marks, match)))
         if findings[-1][1].outcome in SURVIVING and match.covered == total:
             return _allowed_too(fact, words, marks, summary, [at for at in best if at != part], predicate) or findings[-1][1]
@@ -81,7 +83,14 @@ def _judge(fact: Fact, words: list[Word], marks: list[str], summary: SummaryText
     turned = [item for item in findings if item[1].outcome == "inverted"]
     if kept and (not turned or max(c for c, _ in kept) >= max(c for c, _ in turned)):
         return max(kept, key=lambda item: item[0])[1]
-    return min(findings, key=lambda item: (_WORST[item[1].outcome], -item[0]))[1]
+    worst = min(findings, key=lambda item: (_WORST[item[1].outcome], -item[0]))[1]
+    told = spread(fact, words, marks, summary) if not turned else None
+    return told or worst
+
+
+def _ordered(fact: Fact, marks: list[str], part: Part) -> bool:
+    """Do *before* and *after* tell one from the other? Not where `only after` is told as `not before`."""
+    return "%exc" not in marks and not (fact.quantifier == part.quantifier == "only" and part.excepted)
 
 
 def _allowed_too(

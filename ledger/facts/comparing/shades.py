@@ -66,6 +66,26 @@ def case_told(source: str, summary: str, language: Language) -> bool:
     return reason is not None and (reason[0] in _COMMAS or reason[0] not in _words(source))
 
 
+def opened(source: str, summary: str, language: Language) -> bool:
+    """`Only if both approve` told as `if both approve`: other cases are left open. Both are folded sentences."""
+    known = SHADES.get(language.code)
+    return known is not None and bool(known.has("onlyif", source)) and not known.has("exclusive", summary)
+
+
+def demanded(source: str, summary: str, language: Language) -> bool:
+    """`Kim may restart it` told as `Kim must restart it`: what is left free is laid down. Both are folded clauses.
+
+    A question, a denial and *only* (`may only read`) leave nothing free.
+    """
+    known = SHADES.get(language.code)
+    if known is None or not (known.has("bound", summary) and known.has("free", source)):
+        return False
+    if known.has("bound", source) or known.has("free", summary) or "?" in source:
+        return False
+    bounded = any(language.tags.single.get(word, 0) & (lx.NEG | lx.ONLY | lx.PLEASE) for word in _words(source))
+    return not (bounded or _negated(source, language) or _negated(summary, language))
+
+
 _COMMAS = frozenset(",\uff0c\u3001\u060c")
 
 

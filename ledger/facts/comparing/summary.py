@@ -139,7 +139,9 @@ class SummaryText:
             part = next((p for s, e, p in spans if s <= item.start < e), -1)
             home = clause_at(sentence, item.start)
             near = _flat(near_tokens(sentence, index[item.start])) if item.start in index else frozenset()
-            around = (_flat(home.tokens) | label_keys) if home is not None and len(home.content) > 2 else every
+            around = (
+                (_flat(home.tokens) | _flat(home.topic) | label_keys) if home is not None and len(home.content) > 2 else every
+            )
             self.numbers.setdefault(item.unit, Places()).add(
                 Place(
                     item.start,

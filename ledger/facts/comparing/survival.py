@@ -108,6 +108,8 @@ def _numeric(fact: Fact, summary: SummaryText) -> Finding:
         return Finding("changed", place.start, place.end)
     if score == 0 and spoken and not _distinctive(value) and len(place.around) > 1 and best_other > 0:
         return Finding("changed", place.start, place.end)
+    if not op and not place.op and _other_bound(place, near, rest):
+        return Finding("changed", place.start, place.end, quantifier="changed")
     if place.op != op and not _limits_alike(op, place, near, rest):
         if op == "~" and not place.op:
             return Finding("equivalent", place.start, place.end, hedge="stripped")
@@ -185,9 +187,22 @@ _OPPOSITE = {"<=": ">", ">": "<=", ">=": "<", "<": ">="}
 
 def _limits_alike(op: str, place: Place, near: list[tuple[str, ...]], rest: list[tuple[str, ...]]) -> bool:
     """`limit lines to 100` sets the bound by its verb, `no longer than 100` by its bound."""
-    if {op, place.op} != {"", "<="}:
+    bound = op or place.op
+    if (op and place.op) or bound not in _BOUND_WORDS:
         return False
-    return "@limit" in place.around if not place.op else any("@limit" in word for word in (*near, *rest))
+    word = _BOUND_WORDS[bound]
+    return word in place.around | place.near if not place.op else any(word in keys for keys in (*near, *rest))
+
+
+_BOUND_WORDS = {"<=": "@limit", ">=": "@w_least"}
+"""`minimum length: 14` says what `at least 14` does."""
+
+
+def _other_bound(place: Place, near: list[tuple[str, ...]], rest: list[tuple[str, ...]]) -> bool:
+    """`The upload cap is 20 MB` told as `the minimum upload is 20 MB`: the word for the bound is the other one."""
+    said = {word for word in _BOUND_WORDS.values() if any(word in keys for keys in (*near, *rest))}
+    told = {word for word in _BOUND_WORDS.values() if word in place.around}
+    return len(said) == 1 and len(told) == 1 and said != told
 
 
 def _none_of(fact: Fact, value: str, summary: SummaryText) -> Finding | None:

@@ -45,7 +45,8 @@ class Told:
         heads = self.known.conditions | self.known.occasions if rule else self.known.conditions
         for at, item in enumerate(words):
             following = words[at + 1].tags if at + 1 < len(words) else 0
-            if item.word in heads and not following & (lx.MUST | lx.AUX | lx.MAY) and not (at and words[at - 1].tags & lx.NEG):
+            before = words[at - 1].tags if at else 0
+            if item.word in heads and not following & (lx.MUST | lx.AUX | lx.MAY) and not before & (lx.NEG | lx.ASK):
                 return at
         return -1
 

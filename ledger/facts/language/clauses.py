@@ -195,13 +195,13 @@ def _negations(clause: Clause, doubled: bool) -> int:
     `doubled` says that in this language the negative words of a clause make one negation.
     """
     count = 0
-    neither = fronted = said = False
+    neither = fronted = said = until = False
     for token in (*clause.lead, *clause.tokens):
         tags = token.tags
         if tags & lx.HEDGE and not clause.hedge:
             clause.hedge = token.word
         if tags & lx.NEG and tags & lx.EXCEPT:
-            clause.excepted, clause.quantifier = True, "only"  # `nobody but Hanna`
+            clause.excepted, clause.quantifier, said = True, "only", said or doubled  # `nobody but Hanna`
         elif tags & lx.NEG:
             if neither and token.word in _NOR:
                 continue
@@ -212,6 +212,9 @@ def _negations(clause: Clause, doubled: bool) -> int:
                 continue
             neither = neither or token.word in _NEITHER
             count += not (doubled and said)
+            if until and not said:
+                clause.excepted, clause.quantifier = True, "only"  # `vor dem Audit darf nichts ...`
+                count += 1
             said = True
         elif tags & lx.EXCEPT:
             clause.excepted = True
@@ -223,6 +226,8 @@ def _negations(clause: Clause, doubled: bool) -> int:
                 clause.quantifier = "only"
             count += 1
             fronted = fronted or (count == 1 and bool(tags & lx.EXC))
+        elif tags & lx.UNTIL and token is clause.tokens[0] and not clause.fronted:
+            until = True
     return count
 
 

@@ -11,6 +11,7 @@ import re
 import tomllib
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from ledger.facts.language.fold import fold
@@ -165,7 +166,7 @@ class Language:
     def _measures(self, data: dict[str, str]) -> None:
         self.bounds = self._bounds(data, ("le", "ge", "gt", "lt", "approx"), "")
         self.bounds_after = self._bounds(data, ("le", "ge", "gt", "lt"), "after_")
-        self.of = frozenset(fold(data.get("of", "")).split())
+        self.of = _entries(data.get("of", ""))
         self.to = frozenset(fold(data.get("to", "")).split())
         self.per = frozenset(fold(data.get("per", "")).split())
         self.lasting = frozenset(fold(data.get("lasting", "")).split())
@@ -258,6 +259,12 @@ def _pattern(text: str) -> re.Pattern[str] | None:
     return re.compile(fold(text), re.ASCII) if text else None
 
 
+def _concepts(folder: Traversable) -> list[tuple[str, dict[str, Any]]]:
+    """Every concept with what it holds, in the order of the tables."""
+    texts = [(folder / name).read_text("utf-8") for name in ("concepts.toml", "concepts_work.toml")]
+    return [entry for text in texts for entry in tomllib.loads(text).items()]
+
+
 def _load() -> dict[str, Language]:
     folder = files("ledger.facts") / "data"
     found: dict[str, Language] = {}
@@ -265,7 +272,7 @@ def _load() -> dict[str, Language]:
         if entry.name.endswith(".toml"):
             language = Language(tomllib.loads(entry.read_text("utf-8")))
             found[language.code] = language
-    for name, entry_data in tomllib.loads((folder / "concepts.toml").read_text("utf-8")).items():
+    for name, entry_data in _concepts(folder):
         if "opposite" in entry_data:
             POLAR.add("@" + name)
         for side, sign in (("same", ""), ("opposite", "-")):

@@ -136,11 +136,23 @@ def _excepts(tokens: list[Token], at: int) -> bool:
 
 def _two_subjects(part: list[Token], tokens: list[Token], at: int) -> bool:
     """`Only Priya and Tomas may approve it`: what stands before the conjunction has no predicate but the one behind it."""
-    if not tokens[at].tags & lx.CONJ or len(part) > SUBJECT_TOKENS_MAX or any(token.tags & _SAYS for token in part):
+    if not tokens[at].tags & lx.CONJ or len(part) > SUBJECT_TOKENS_MAX or _says(part):
         return False
     following = tokens[at + 1 : at + 2 + SUBJECT_TOKENS_MAX]
     verb = next((spot for spot, token in enumerate(following) if token.tags & (lx.AUX | lx.MUST | lx.MAY)), 0)
-    return verb > 0 and not any(token.kind == "p" or token.tags & (_SAYS | lx.SUB) for token in following[:verb])
+    return (
+        verb > 0
+        and not any(token.kind == "p" or token.tags & lx.SUB for token in following[:verb])
+        and not _says(following[:verb])
+    )
+
+
+def _says(tokens: list[Token]) -> bool:
+    """Has one of the words a tag that no bare subject has? Behind its article a noun may look like a verb (`the cache`)."""
+    return any(
+        token.tags & (_SAYS if not at or tokens[at - 1].word not in _BEGINS_SUBJECT else _SAYS & ~lx.VERB)
+        for at, token in enumerate(tokens)
+    )
 
 
 SUBJECT_TOKENS_MAX = 3

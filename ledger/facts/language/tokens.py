@@ -189,7 +189,7 @@ def order(tokens: list[Token], language: Language) -> None:
             continue
         following = next((t for t in tokens[at + 1 : at + 5] if t.keys and t.kind == "w"), None)
         if following is not None:
-            token.keys = (f"{sign}<{following.keys[-1].lstrip('-')}",)
+            token.keys = tuple(dict.fromkeys(f"{sign}<{key.lstrip('-^')}" for key in following.keys))
 
 
 def _follows(tokens: list[Token], at: int, rest: tuple[str, ...]) -> bool:

@@ -27,6 +27,12 @@ _LASTS = frozenset("wait waits last lasts take takes stay stays live lives warte
 _RESTRICTIVE = frozenset("with of having containing than con de com di avec mit met med z с".split())
 
 
+_RELATIVE = frozenset(
+    "das die der den dem welche welcher welches which that who qui que che dat wat som ktore ktory ktora".split()
+)
+"""Behind a comma these begin a clause that the negation before it does not reach."""
+
+
 def turn_bounds(folded: str, tokens: list[Token], numbers: list[Number]) -> None:
     """`no sample may be thawed more than twice` bounds from above: the negation goes into the bound, `> 2` becomes `<= 2`.
 
@@ -44,9 +50,13 @@ def turn_bounds(folded: str, tokens: list[Token], numbers: list[Number]) -> None
             or not (first in _COMPARATIVE or before.tags & (lx.AUX | lx.NEG) or before.word in _MOVES | _LASTS)
         ):
             continue
+        behind: Token | None = None
         for earlier in reversed(tokens[max(0, index - 9) : index]):
             if earlier.tags & (lx.EXC | lx.SUB | lx.CONJ) or (earlier.kind == "p" and earlier.word in ";:"):
                 break
+            if earlier.word == "," and behind is not None and behind.word in _RELATIVE:
+                break  # `nothing, which costs more than 50`
+            behind = earlier
             if earlier.tags & lx.NEG:
                 op = TURNED[number.op]
                 numbers[at] = number._replace(op=op)

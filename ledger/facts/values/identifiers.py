@@ -19,6 +19,8 @@ _EXTENSIONS = frozenset(_data["extensions"].split())
 _DOMAINS = frozenset(_data["domains"].split())
 _BRANDS = frozenset(_data["brands"].lower().split())
 _COMPOUND_TAILS = frozenset(_data["compound_tails"].split())
+NUMBERED = frozenset(_data["numbered"].split())
+"""Folded words before a number, with a hyphen or without, that is a degree and no part of a name: `severity-3`."""
 
 NAMES_IN_FILES = frozenset({"symbol", "", "file", "path"})
 """Kinds of names that whoever carries on finds again in the files; addresses, hashes and tickets only a session knows."""
@@ -151,7 +153,7 @@ def _code_kind(core: str) -> str:
     head, dash, tail = core.partition("-")
     if not dash:
         return "code" if core[0] in UPPER and (len(core) <= 3 or core.upper() == core) else ""
-    if tail in _COMPOUND_TAILS or (head in _VARIABLES and dash):
+    if tail in _COMPOUND_TAILS or head in _VARIABLES or (fold(head) in NUMBERED and tail in DIGITS):
         return ""
     return "code" if head else ""
 

@@ -52,6 +52,7 @@ _SCALE = {"k": 1000, "K": 1000, "M": 10**6, "bn": 10**9, "mio": 10**6, "B": 10**
 _WORDS_BACK = re.compile(rf"[{WORD}'.~]+", re.ASCII)
 
 
+_REST = re.compile(f"[{WORD}]+", re.ASCII)
 _NEXT_WORD = re.compile(rf"[\s-]?([{WORD}][{WORD}'-]*)", re.ASCII)
 
 
@@ -135,9 +136,15 @@ def bound_after(line: Line, look: int, at: int) -> tuple[str, int]:
     folded, end, language = line.folded, line.end, line.language
     if language.numeral_signs:
         look += folded[look : look + 1] == " "
+        spot = next((at + len(c) for c in language.counters if folded.startswith(c, at, end)), look)
         names = [name for (name, *_) in language.bounds_after if folded.startswith(name, look, end)]
+        if not names and spot != look:
+            look, names = spot, [name for (name, *_) in language.bounds_after if folded.startswith(name, spot, end)]
         best = max(names, key=len, default="")
-        return (language.bounds_after[(best,)], look + len(best)) if best else ("", at)
+        stop = look + len(best)
+        if best and look == spot and not language.no_spaces and (rest := _REST.match(folded, stop, end)):
+            stop = rest.end()  # `3회까지입니다`: what is joined to the bound says no more
+        return (language.bounds_after[(best,)], stop) if best else ("", at)
     words = list(_WORDS_BACK.finditer(folded, look, min(end, look + 40)))[:3]
     if words and folded[look : words[0].start()].strip(SPACE) == "":
         for length in range(len(words), 0, -1):

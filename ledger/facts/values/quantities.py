@@ -14,6 +14,8 @@ from typing import NamedTuple
 from ledger.facts.language.fold import DIGITS, LOWER, UPPER, WORD, fold
 from ledger.facts.language.lexicon import LANGUAGES, Language
 from ledger.facts.values import units
+from ledger.facts.values.amounts import Amount, amounts, out_of, shared_of, slashed
+from ledger.facts.values.identifiers import NUMBERED
 from ledger.facts.values.measures import (
     OPS,
     Line,
@@ -91,12 +93,16 @@ def find_numbers(
     """The numbers of `[start, end)` outside the `taken` ranges (dates, identifiers), in order. Digits and number words."""
     digits = _DIGIT.search(folded, start, end)
     words = language.number_words and word_hint(language.code).search(folded, start, end)
-    if not (digits or words):
+    told = list(amounts(folded, start, end, language.code))
+    if not (digits or words or told):
         return []
     found: list[Number] = []
     line = Line(original, folded, end, language)
     cursor = start
     at = 0
+    if told:
+        found = [_told(line, amount) for amount in told if not any(a < amount.end and amount.start < b for a, b in taken)]
+        taken = [*taken, *((n.start, n.end) for n in found)]
     taken = sorted(taken)
     if digits:
         for m in _START.finditer(folded, start, end):
@@ -114,8 +120,15 @@ def find_numbers(
                     return found
     if words:
         found += _word_numbers(line, start, [*taken, *((n.start, n.end) for n in found)])
-        found = _outermost(sorted(found))
-    return found
+    return _outermost(sorted(found)) if words or told else found
+
+
+def _told(line: Line, amount: Amount) -> Number:
+    """`half an hour`: an amount in set words, with its bound; one without a unit is read on as a number is."""
+    if amount.unit is None:
+        return _finish(line, amount.start, amount.end, amount.value, None, 1)
+    op, start = bound_before(line, amount.start)
+    return _assemble(line, start, amount.end, op, _Extent(amount.value), amount.unit, 1)
 
 
 def _outermost(found: list[Number]) -> list[Number]:
@@ -128,6 +141,9 @@ def _outermost(found: list[Number]) -> list[Number]:
 
 
 _GLUED = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_LAST_WORD = re.compile(rf"(?<![{WORD}])([{WORD}]+)-$", re.ASCII)
+NUMBERED_MAX = 16
+"""Code points before a digit in which the word of a degree stands (`severity-3`)."""
 _SUFFIXES = frozenset({"k", "K", "M", "B", "bn", "x", "mio", "h", "th", "st", "nd", "rd", "G"})
 _DIMENSION = re.compile(r"[x\u00d7]\d", re.ASCII)
 _ALNUM = DIGITS | UPPER | LOWER
@@ -143,7 +159,7 @@ def _read(line: Line, m: re.Match[str]) -> Number | None:
     start = m.start("cur") if m["cur"] else m.start("sign")
     digits = sum(char in DIGITS for char in m["num"])
     number = _finish(line, start, m.end(), -value if m["sign"] == "-" else value, currency, digits)
-    if number is not None and not number.unit and _PADDED.fullmatch(m["num"]) and _of_version(line, number):
+    if not number.unit and _PADDED.fullmatch(m["num"]) and _of_version(line, number):
         return number._replace(value=m["num"])
     return number
 
@@ -171,7 +187,8 @@ def _glued(line: Line, m: re.Match[str]) -> bool:
     """Digits inside a longer name (`09bd59e`, `gemini-2.5`) are no number; `5k`, `30s` and `3x` are."""
     before = line.original[max(0, m.start() - 2) : m.start()]
     if not m["cur"] and len(before) == 2 and before[1] == "-" and before[0] in _ALNUM:
-        return True
+        degree = _LAST_WORD.search(line.folded, max(0, m.start() - NUMBERED_MAX), m.start())
+        return degree is None or degree[1] not in NUMBERED
     tail = _GLUED.match(line.original, m.end(), line.end)
     if tail is None or tail[0] in _SUFFIXES or units.unit_of(tail[0], True) is not None:
         return False
@@ -186,7 +203,7 @@ class _Extent(NamedTuple):
     high_op: str = ""
 
 
-def _finish(line: Line, start: int, at: int, value: Fraction, unit: Unit | None, digits: int) -> Number | None:
+def _finish(line: Line, start: int, at: int, value: Fraction, unit: Unit | None, digits: int) -> Number:
     """What stands around a number: bound before, second value of a range or pair, scale, unit, rate, bound after."""
     if unit is None and line.language.percent_before:
         unit, start = percent_before(line, start)
@@ -200,9 +217,10 @@ def _finish(line: Line, start: int, at: int, value: Fraction, unit: Unit | None,
     if pair:
         extent, at = _Extent(value, decimal(pair[2], line.language.decimal_comma), OPS[pair[1]]), pair.end()
     else:
-        second, stop, of = _second(line, at)
-        if second is not None and of:
-            return _with_noun(line, Number(op_start, stop, op, f"{show(value)} of {show(second)}", "", 3))
+        part = _part(line, op_start, at, op, value) if unit is None else None
+        if part is not None:
+            return part
+        second, stop = _second(line, at)
         if second is not None and second > value:
             extent, at = _Extent(value, second), stop
     scale, at = scale_at(line, at)
@@ -220,22 +238,53 @@ _BETWEEN = re.compile(
 """`shards 7 and 12` are two; `between 7 and 12` is a range."""
 
 
-def _second(line: Line, at: int) -> tuple[Fraction | None, int, bool]:
-    """The value after a dash, `to` or `of`, where it ends, and whether it was `of`."""
+def _second(line: Line, at: int) -> tuple[Fraction | None, int]:
+    """The value after a dash or `to`, and where it ends."""
     spread = _RANGE.match(line.folded, at, line.end)
     language = line.language
-    if not spread or not (spread[1] is None or spread[1] in language.to or spread[1] in language.of):
-        return None, at, False
+    if not spread or not (spread[1] is None or spread[1] in language.to):
+        return None, at
     if spread[1] in _AND and not _BETWEEN.search(line.folded, max(0, at - 40), at):
-        return None, at, False
+        return None, at
     second = _MORE.match(line.folded, spread.end(), line.end)
     value = decimal(second[0], language.decimal_comma) if second else None
     if second is None or value is None:
-        return None, at, False
+        return None, at
     after = line.folded[second.end() : second.end() + 2]
-    if after[:1] == "-" and after[1:] in DIGITS:
-        return None, at, False
-    return value, second.end(), spread[1] is not None and spread[1] in language.of
+    return (None, at) if after[:1] == "-" and after[1:] in DIGITS else (value, second.end())
+
+
+def _part(line: Line, start: int, at: int, op: str, value: Fraction) -> Number | None:
+    """`3 of 5`, `three of the five`, `3/5 nodes`: a part and the whole it is told of; with `2/3 of` it is a share."""
+    folded, end, language = line.folded, line.end, line.language
+    mark = slashed(folded, at, end)
+    if mark is not None:
+        whole, stop = Fraction(mark[1]), mark.end()
+        if whole and value <= whole and shared_of(folded, stop, end, language.code):
+            return Number(start, stop, op, f"{show(value * 100 / whole)} %", "%", 3)
+        if unit_at(line, stop)[0] is not None:
+            return None
+    else:
+        of = out_of(language.code).match(folded, at, end)
+        found = _whole(line, of.end()) if of else None
+        if found is None:
+            return None
+        whole, stop = found
+    if not 0 <= value <= whole:
+        return None
+    return _with_noun(line, Number(start, stop, op, f"{show(value)} of {show(whole)}", "", 3))
+
+
+def _whole(line: Line, at: int) -> tuple[Fraction, int] | None:
+    """The number at `at`, in digits or words, and where it ends."""
+    language = line.language
+    digits = _MORE.match(line.folded, at, line.end)
+    if digits is not None:
+        value = decimal(digits[0], language.decimal_comma)
+        return (value, digits.end()) if value is not None else None
+    words = word_pattern(language.code).match(line.folded, at, line.end) if language.number_words else None
+    value = word_value(words[0], language) if words else None
+    return (value, words.end()) if words and value is not None else None
 
 
 def _assemble(line: Line, start: int, at: int, op: str, extent: _Extent, unit: Unit | None, digits: int) -> Number:

@@ -112,7 +112,18 @@ def test_command_and_runtime_text_is_not_the_users_words(text: str) -> None:
     assert report(items).messages == 1
 
 
-@pytest.mark.parametrize("text", ["<div>Do not delete this</div>", "/tmp/x is full, clean it", "Caveat emptor", "a < b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<div>Do not delete this</div>",
+        "/tmp/x is full, clean it",
+        "Caveat emptor",
+        "a < b",
+        "<system-reminder> tags must never be printed",
+        "[Request interrupted by user] keeps showing, hide it",
+        "This session is being continued from a previous conversation that ran out of context, what does that mean?",
+    ],
+)
 def test_users_own_text_that_looks_odd_stays_the_users(text: str) -> None:
     assert spoken(read(user("u1", text))) == [("user", text)]
 
