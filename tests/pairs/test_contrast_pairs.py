@@ -8,10 +8,7 @@ pairs are left out: who does what to whom in a plain report (`the agent pays the
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,15 +16,14 @@ from ledger.facts import check
 from ledger.facts.comparing.contrasts import CONTRASTS, contrast, narrowed
 from ledger.facts.language.lexicon import ENGLISH, LANGUAGES
 from schemas.facts import SURVIVING
+from tests.support.pairs import Pair, pairs_of, verdict_of
 
-PAIRS: list[dict[str, Any]] = [
-    json.loads(line) for line in (Path(__file__).parent / "contrasts.jsonl").read_text("utf-8").splitlines()
-]
+PAIRS = pairs_of("contrasts")
 
 
 @pytest.mark.parametrize("case", PAIRS, ids=lambda case: f"{case['kind']}-{case['id']}")
-def test_pair_that_differs_in_one_thing_is_judged_as_a_reader_would_f2(case: dict[str, Any]) -> None:
-    assert check(case["source"], case["summary"], case["source_role"]).verdict == case["verdict"]
+def test_pair_that_differs_in_one_thing_is_judged_as_a_reader_would_f2(case: Pair) -> None:
+    assert verdict_of(case) == case["verdict"]
 
 
 def test_contrast_pairs_have_both_verdicts_of_each_kind_f2() -> None:

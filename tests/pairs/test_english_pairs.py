@@ -7,23 +7,12 @@ refused. `english_kinds` are further pairs of the same kinds, from which those r
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from ledger.facts import check
+from tests.support.pairs import Pair, pairs_of, verdict_of
 
-FOLDER = Path(__file__).parent
-
-
-def load(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()]
-
-
-DESK = load("english_desk")
-KINDS = load("english_kinds")
+DESK = pairs_of("english_desk")
+KINDS = pairs_of("english_kinds")
 
 FALSE_ALARMS_MAX = 2
 """Of the fifteen faithful pairs held out."""
@@ -39,8 +28,8 @@ OUT_OF_REACH = {
 """Pairs that are judged wrongly, and why."""
 
 
-def verdict(case: dict[str, Any]) -> str:
-    return check(case["source"], case["summary"], case["source_role"]).verdict
+def verdict(case: Pair) -> str:
+    return verdict_of(case)
 
 
 def test_desk_pairs_are_sixty_of_every_kind_and_half_is_held_out_f2() -> None:
@@ -51,7 +40,7 @@ def test_desk_pairs_are_sixty_of_every_kind_and_half_is_held_out_f2() -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in DESK if case["split"] == "dev"], ids=lambda case: case["id"])
-def test_desk_pair_on_which_rules_were_mended_is_right_f2(case: dict[str, Any]) -> None:
+def test_desk_pair_on_which_rules_were_mended_is_right_f2(case: Pair) -> None:
     assert verdict(case) == case["expected"]
 
 
@@ -65,7 +54,7 @@ def test_desk_pairs_held_out_are_never_certified_when_lossy_f2() -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in KINDS if case["id"] not in OUT_OF_REACH], ids=lambda case: case["id"])
-def test_pair_of_a_known_kind_is_judged_as_a_reader_would_f2(case: dict[str, Any]) -> None:
+def test_pair_of_a_known_kind_is_judged_as_a_reader_would_f2(case: Pair) -> None:
     assert verdict(case) == case["verdict"]
 
 

@@ -8,23 +8,18 @@ times in words, a name joined to its port, and plain statements of which one wor
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ledger.facts import check
+from tests.support.pairs import Pair, pairs_of, verdict_of
 
-PAIRS: list[dict[str, Any]] = [
-    json.loads(line) for line in (Path(__file__).parent / "freely.jsonl").read_text("utf-8").splitlines()
-]
+PAIRS = pairs_of("freely")
 
 
 @pytest.mark.parametrize("case", PAIRS, ids=lambda case: f"{case['kind']}-{case['id']}")
-def test_freely_worded_summary_is_judged_as_a_reader_would_f2(case: dict[str, Any]) -> None:
-    assert check(case["source"], case["summary"], case["source_role"]).verdict == case["verdict"]
+def test_freely_worded_summary_is_judged_as_a_reader_would_f2(case: Pair) -> None:
+    assert verdict_of(case) == case["verdict"]
 
 
 def test_every_freely_worded_pair_has_its_twin_f2() -> None:

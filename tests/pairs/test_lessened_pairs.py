@@ -10,19 +10,14 @@ summary's whole sentences were compared with the source, 102, 36, 59, 50 and 52 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ledger.facts import check
+from tests.support.pairs import pairs_of, verdict_of
 
-PAIRS: list[dict[str, Any]] = [
-    json.loads(line) for line in (Path(__file__).parent / "lessened.jsonl").read_text("utf-8").splitlines()
-]
+PAIRS = pairs_of("lessened")
 
 OUT_OF_REACH = {
     "case-037": "of so short an Italian source no fact is read",
@@ -39,7 +34,7 @@ LANGUAGES_MIN = 16
 
 @cache
 def verdicts() -> dict[str, str]:
-    return {case["id"]: check(case["source"], case["summary"], case["source_role"]).verdict for case in PAIRS}
+    return {case["id"]: verdict_of(case) for case in PAIRS}
 
 
 def test_lessened_pairs_cover_every_kind_with_both_verdicts_in_every_language_f2() -> None:

@@ -8,18 +8,13 @@ mended then.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ledger.facts import check
+from tests.support.pairs import Pair, pairs_of, verdict_of
 
-PAIRS: list[dict[str, Any]] = [
-    json.loads(line) for line in (Path(__file__).parent / "recast.jsonl").read_text("utf-8").splitlines()
-]
+PAIRS = pairs_of("recast")
 
 OUT_OF_REACH = {
     "recast-002-l": "`day shift` for `night shift`: day is a measure of time as well",
@@ -36,13 +31,13 @@ OUT_OF_REACH = {
 @pytest.mark.parametrize(
     "case", [c for c in PAIRS if c["id"] not in OUT_OF_REACH], ids=lambda case: f"{case['kind']}-{case['id']}"
 )
-def test_statement_in_another_form_is_judged_as_a_reader_would_f2(case: dict[str, Any]) -> None:
-    assert check(case["source"], case["summary"], case["source_role"]).verdict == case["verdict"]
+def test_statement_in_another_form_is_judged_as_a_reader_would_f2(case: Pair) -> None:
+    assert verdict_of(case) == case["verdict"]
 
 
 def test_recast_pairs_out_of_reach_are_named_only_while_they_are_f2() -> None:
     """A pair that has come within reach leaves the list."""
-    missed = {c["id"] for c in PAIRS if check(c["source"], c["summary"], c["source_role"]).verdict != c["verdict"]}
+    missed = {c["id"] for c in PAIRS if verdict_of(c) != c["verdict"]}
     assert missed == set(OUT_OF_REACH)
 
 

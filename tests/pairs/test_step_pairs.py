@@ -6,23 +6,18 @@ statements, `only if` told as `if`, *only* moved from who acts to what is done, 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ledger.facts import check
+from tests.support.pairs import Pair, pairs_of, verdict_of
 
-PAIRS: list[dict[str, Any]] = [
-    json.loads(line) for line in (Path(__file__).parent / "steps.jsonl").read_text("utf-8").splitlines()
-]
+PAIRS = pairs_of("steps")
 
 
 @pytest.mark.parametrize("case", PAIRS, ids=lambda case: f"{case['kind']}-{case['id']}")
-def test_step_or_question_in_other_words_is_judged_as_a_reader_would_f2(case: dict[str, Any]) -> None:
-    assert check(case["source"], case["summary"], case["source_role"]).verdict == case["verdict"]
+def test_step_or_question_in_other_words_is_judged_as_a_reader_would_f2(case: Pair) -> None:
+    assert verdict_of(case) == case["verdict"]
 
 
 def test_steps_are_told_right_and_turned_f2() -> None:

@@ -6,23 +6,18 @@ does what, exchanged in a passive.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ledger.facts import check
+from tests.support.pairs import Pair, pairs_of, verdict_of
 
-PAIRS: list[dict[str, Any]] = [
-    json.loads(line) for line in (Path(__file__).parent / "turned.jsonl").read_text("utf-8").splitlines()
-]
+PAIRS = pairs_of("turned")
 
 
 @pytest.mark.parametrize("case", PAIRS, ids=lambda case: f"{case['kind']}-{case['id']}")
-def test_turned_statement_is_told_from_one_in_other_words_f2(case: dict[str, Any]) -> None:
-    assert check(case["source"], case["summary"], case["source_role"]).verdict == case["verdict"]
+def test_turned_statement_is_told_from_one_in_other_words_f2(case: Pair) -> None:
+    assert verdict_of(case) == case["verdict"]
 
 
 def test_turned_pairs_hold_both_verdicts_of_each_kind_f2() -> None:

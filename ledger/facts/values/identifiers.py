@@ -57,7 +57,12 @@ _MEASURE = re.compile(r"[+-]?\d[\d.,]*(?:[a-zA-Z%µμ°/]+)?(?:-[A-Za-z]+)*|\d+x
 _ISSUE = re.compile(r"[\w.-]*(?:/[\w.-]+)?#\d+", re.ASCII)
 _HANDLE = re.compile(r"@[A-Za-z][\w-]+(?:/[\w.-]+)?", re.ASCII)
 _ZEROS = re.compile(r"0\d{2,}|\d{9,20}(?<!000)", re.ASCII)
-_PACKAGE = re.compile(r"[a-z][\w.-]*(?:==|@)\d[\w.]*", re.ASCII)
+_PACKAGE = re.compile(
+    r"[a-z][\w.-]*(?:==|@)\d[\w.]*|[a-z0-9][\w./-]*(?::[\w.-]+)?@sha(?:256|512):[0-9a-f]{6,128}"
+    r"|[a-z][\w./-]*:(?:v\d+(?:\.\d+)+|\d+(?:\.\d+){2,})(?:-[\w.]+)?",
+    re.ASCII,
+)
+"""A package with its version, or an image with its tag or digest."""
 _WORDY = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+){1,3}", re.ASCII)
 _LABEL = re.compile(r"[a-z]\d{1,3}", re.ASCII)
 _BAY = re.compile(r"\d{1,6}-[A-Z]{1,3}", re.ASCII)
