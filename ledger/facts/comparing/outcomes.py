@@ -102,7 +102,7 @@ def _restatement(fact: Fact, marks: list[str], match: Match, hedge: Kept, story:
         quantifier = "n/a"
     word_for_word = match.whole and len(match.words) >= LONG_WORDS and match.summary.holds(fact.value, start, end)
     surer = hedge == "stripped" and (fact.cls != "narrative" or not (story or "%ask" in marks))
-    if (match.wrong and not word_for_word) or not match.acts or surer:
+    if (match.wrong and not word_for_word) or not match.acts or surer or _done_to_another(marks, match):
         return Finding("changed", start, end, polarity, quantifier, hedge)
     if "%todo" in marks and not any(p.negated or p.flags & lx.MUST or _TO_DO & p.keys for p in parts):
         if story:
@@ -118,6 +118,19 @@ def _restatement(fact: Fact, marks: list[str], match: Match, hedge: Kept, story:
         return Finding("weakened", start, end, polarity, quantifier, hedge)
     verbatim = word_for_word or (match.whole and match.summary.holds(fact.value, start, end))
     return Finding("verbatim" if verbatim else "equivalent", match.main.start, end, polarity, quantifier, hedge)
+
+
+def _done_to_another(marks: list[str], match: Match) -> bool:
+    """`Cancel HX-1 and keep HX-2` told as `cancel HX-2; HX-1 stays`: the verb of an order, its first word, stands with another
+    name than its own.
+    """
+    names = {key for word in match.words for key in word.keys if key[:1] == "!"}
+    verb = match.words[0] if match.words else None
+    if "%imp" not in marks or not names or verb is None or verb.hard:
+        return False
+    acting = [part for part in match.parts if not part.keys.isdisjoint(verb.keys)]
+    named = [{key for key in part.keys if key[:1] == "!"} for part in acting]
+    return bool(acting) and all(found and found.isdisjoint(names) for found in named)
 
 
 def _is_asked(part: Part, match: Match) -> bool:
