@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -115,10 +115,34 @@ class Language:
         self.stem = lru_cache(maxsize=WORDS_KEPT)(Stemmer(self.code, data.get("stem", {})))
         self.function_words = frozenset(word for word, tag in self.tags.single.items() if tag & (STOP | AUX | PRON | NEG))
         self.vocabulary = self._vocabulary()
-        self.concepts: dict[str, tuple[str, ...]] = {}
-        self.concept_phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         self.known: dict[str, Entry] = {}
         self.keys = lru_cache(maxsize=WORDS_KEPT)(self._keys)
+
+    @cached_property
+    def concepts(self) -> dict[str, tuple[str, ...]]:
+        """The concepts of a word or stem. Made when a text in the language is first read, for most programs meet one or two."""
+        return self._told[0]
+
+    @cached_property
+    def concept_phrases(self) -> dict[str, list[tuple[tuple[str, ...], str]]]:
+        """By their first word, the rest of phrases that tell a concept, with it."""
+        return self._told[1]
+
+    @cached_property
+    def _told(self) -> tuple[dict[str, tuple[str, ...]], dict[str, list[tuple[tuple[str, ...], str]]]]:
+        words: dict[str, tuple[str, ...]] = {}
+        phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        codes = {self.code} if self.code == UNREAD_CODE else {"x", self.code}
+        for key, told in _CONCEPTS:
+            for phrase in (entry for code, text in told if code in codes for entry in _entries(text)):
+                if len(phrase) > 1:
+                    phrases.setdefault(phrase[0], []).append((phrase[1:], key))
+                    continue
+                for form in dict.fromkeys((phrase[0], self.stem(phrase[0]))):
+                    held = words.get(form, ())
+                    if key not in held and "-" + key not in held and key.lstrip("-") not in held:
+                        words[form] = (*held, key)
+        return words, phrases
 
     def _words(self, data: dict[str, Any]) -> None:
         self.apostrophe_negation: bool = data.get("apostrophe_negation", False)
@@ -272,31 +296,22 @@ def _load() -> dict[str, Language]:
         if entry.name.endswith(".toml"):
             language = Language(tomllib.loads(entry.read_text("utf-8")))
             found[language.code] = language
-    for name, entry_data in _concepts(folder):
-        if "opposite" in entry_data:
-            POLAR.add("@" + name)
-        for side, sign in (("same", ""), ("opposite", "-")):
-            for code, words in entry_data.get(side, {}).items():
-                for language in found.values() if code == "x" else [found[code]] if code in found else []:
-                    for phrase in _entries(words):
-                        _add_concept(language, phrase, f"{sign}@{name}")
     return found
 
 
-def _add_concept(language: Language, phrase: tuple[str, ...], key: str) -> None:
-    if len(phrase) > 1:
-        language.concept_phrases.setdefault(phrase[0], []).append((phrase[1:], key))
-        return
-    for form in dict.fromkeys((phrase[0], language.stem(phrase[0]))):
-        held = language.concepts.get(form, ())
-        if key not in held and "-" + key not in held and key.lstrip("-") not in held:
-            language.concepts[form] = (*held, key)
+_TOLD = list(_concepts(files("ledger.facts") / "data"))
+_CONCEPTS = [
+    (f"{sign}@{name}", tuple(entry.get(side, {}).items()))
+    for name, entry in _TOLD
+    for side, sign in (("same", ""), ("opposite", "-"))
+]
+"""Keys of concepts, each with the words for it by language; `x` stands for all."""
 
-
-POLAR: set[str] = set()
+POLAR = {f"@{name}" for name, entry in _TOLD if "opposite" in entry}
 """Concepts that have an opposite."""
 
+UNREAD_CODE = "und"
 LANGUAGES: dict[str, Language] = _load()
 ENGLISH = LANGUAGES["en"]
-UNREAD = LANGUAGES["und"] = Language({"code": "und", "script": ""})
+UNREAD = LANGUAGES[UNREAD_CODE] = Language({"code": UNREAD_CODE, "script": ""})
 """What stands for a language without a table: it has no words, so that nothing is read into them."""
