@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from zlib import crc32
 
-RECENT_MAX = 8192
+RECENT_MAX = 16384
 """Ids that stay in the dictionary before they are moved out of it together."""
 
 _SHELVES = 256
