@@ -15,9 +15,12 @@ A command that exits non-zero, is late, or answers anything else is answered *er
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import shutil
+import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -99,6 +102,7 @@ class CommandStore:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
                 limit=ANSWER_BYTES_MAX,
+                start_new_session=True,  # so that what the command started ends with it
             )
         except OSError as error:
             return f"{self._words[0]}: {error.strerror}"
@@ -108,9 +112,9 @@ class CommandStore:
         except TimeoutError:
             return f"no answer within {self._deadline_s:g} s"
         finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
 
 
 async def _converse(process: asyncio.subprocess.Process, question: bytes) -> bytes | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TypeVar
@@ -141,3 +142,14 @@ def test_v5_threshold_is_read_in_the_direction_of_its_metric(metric: str, score:
     assert str(similarity_of(metric, score)) == similarity
     assert beyond_threshold(metric, score, "0.5") is far
     assert metric_of(metric) == ("distance" if "distance" in metric or metric == "l2" else "similarity")
+
+
+async def test_command_is_late_with_all_that_it_started(tmp_path: Path) -> None:
+    """V4: a child that holds the pipe open holds nobody up."""
+    script = tmp_path / "slow"
+    script.write_text("#!/bin/sh\nsleep 30 &\nwait\n")
+    script.chmod(0o755)
+    began_s = time.monotonic()
+    found = await CommandStore(str(script), deadline_s=0.3).fetch("k")
+    assert (found.status, "no answer within" in found.detail) == ("error", True)
+    assert time.monotonic() - began_s < 10
