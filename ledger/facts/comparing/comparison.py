@@ -114,11 +114,11 @@ def _added(fact: Fact, finding: Finding, source: str, summary: SummaryText, at: 
         return Finding("changed", start, end)
     if (shaded := _shaded(fact, finding, told, summary, (start, end))) is not None:
         return shaded
-    language = spoken(fold(whole), summary.folded, summary.language)
-    if fact.cls in _STEPS and exchanged(told, summary.folded[start:end], language):
-        return Finding("changed", start, end)
-    if fact.cls in _STEPS and order_turned(fold(whole), summary.folded, fold(fact.value), language):
-        return Finding("changed", start, end)
+    if fact.cls in _STEPS:
+        sentence = summary.folded[start:end]
+        language = spoken(told, sentence, summary.language)
+        if exchanged(told, sentence, language) or order_turned(whole, summary.folded, fold(fact.value), language):
+            return Finding("changed", start, end)
     return _less(fact, finding, told, summary, (start, end), whole)
 
 

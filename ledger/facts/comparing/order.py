@@ -44,10 +44,10 @@ _SENTENCE = re.compile(r"(?<=[^0-9][.!?;])\s|\n", re.ASCII)
 
 
 class Step(NamedTuple):
-    """The words of one step, where it stands, and whether a word says that it is the first or a later one."""
+    """The words of one step, those with content, and whether a word says that it is the first or a later one."""
 
     words: Vocabulary
-    things: tuple[Any, ...]
+    things: tuple[Item, ...]
     first: bool
     then: bool
 
@@ -71,7 +71,13 @@ def steps_of(folded: str, code: str) -> Steps:
     known = ORDERS.get(code)
     if known is None or not (known.told.search(folded) or _NUMBER.search(folded)):
         return _NOTHING
-    language = LANGUAGES[code]
+    return _read(folded, code)
+
+
+@lru_cache(maxsize=8)
+def _read(folded: str, code: str) -> Steps:
+    """The steps of a text whether or not it tells an order, and the pairs that it tells; nothing of a long one."""
+    known, language = ORDERS[code], LANGUAGES[code]
     steps: list[Step] = []
     pairs: list[Pair] = []
     numbers: list[Pair] = []
@@ -80,7 +86,7 @@ def steps_of(folded: str, code: str) -> Steps:
         if len(steps) > STEPS_MAX:
             return _NOTHING
     numbered = sorted(numbers)
-    pairs += [(one, other) for (_, one), (_, other) in pairwise(numbered)] if len(numbered) > 1 else []
+    pairs += [(one, other) for (_, one), (_, other) in pairwise(numbered)]
     pairs += [
         (at, at + 1)
         for at, (one, other) in enumerate(pairwise(steps))
@@ -155,9 +161,7 @@ def order_turned(source: str, summary: str, fact: str, language: Language) -> bo
     if not told.pairs:
         return False
     mine = Vocabulary(items(fact, language), language)
-    again = steps_of(summary, language.code)
-    if not again.steps:
-        again = _plain(summary, language)
+    again = _read(summary, language.code)
     for one, other in told.pairs:
         first, second = told.steps[one], told.steps[other]
         if not (_is(first, mine) or _is(second, mine)):
@@ -187,18 +191,6 @@ def _chained(one: int, other: int, pairs: Sequence[Pair]) -> bool:
         reached |= further
         more = bool(further)
     return other in reached
-
-
-def _plain(summary: str, language: Language) -> Steps:
-    known = ORDERS.get(language.code)
-    if known is None:
-        return _NOTHING
-    steps: list[Step] = []
-    for part in _SENTENCE.split(summary):
-        _sentence(part, known, language, steps, [], [])
-        if len(steps) > STEPS_MAX:
-            return _NOTHING
-    return Steps(tuple(steps), ())
 
 
 def _is(step: Step, words: Vocabulary) -> bool:

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from ledger.facts import SummaryText, check, extract, survival
+from ledger.facts.comparing import comparison
 from ledger.facts.comparing import restatement as search
 from ledger.facts.comparing.places import PLACES_MAX, Place, Wanted
 from ledger.facts.comparing.restatement import CANDIDATES, POSTINGS_MAX
+from ledger.facts.language.lexicon import Language
 
 WORDS = "server queue cache index batch worker record report table audit".split()
 
@@ -118,3 +120,28 @@ def test_check_of_a_long_text_against_itself_finds_all_of_it_f2() -> None:
     """F2: the bounds on the work lose nothing that is said word for word."""
     text = lines(1200)
     assert check(text, text, "user").verdict == "evict_ok"
+
+
+def test_each_fact_looks_again_at_its_sentences_and_not_at_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is folded, and read for its language, while facts are compared grows as the text does and not as its square."""
+    looked = 0
+    folded, spoken = comparison.fold, comparison.spoken
+
+    def counted_fold(text: str) -> str:
+        nonlocal looked
+        looked += len(text)
+        return folded(text)
+
+    def counted_spoken(source: str, summary: str, detected: Language) -> Language:
+        nonlocal looked
+        looked += len(source) + len(summary)
+        return spoken(source, summary, detected)
+
+    monkeypatch.setattr(comparison, "fold", counted_fold)
+    monkeypatch.setattr(comparison, "spoken", counted_spoken)
+    work = []
+    for count in (40, 80):
+        looked = 0
+        check(lines(count), f"{lines(count)}\nThat is all.", "user")
+        work.append(looked)
+    assert 0 < work[1] < work[0] * 3
